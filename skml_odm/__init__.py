@@ -1,0 +1,20 @@
+"""Margin-distribution and ranking-margin learning for multi-label data.
+
+An *estimator* checks its input, describes the learning problem as a *loss* over label pairs and an
+*operator* V ↦ K V, hands both to a *solver* that returns coefficients with a certificate, and turns
+scores into labels with a *threshold*. Data goes one way through these rooms:
+
+- :mod:`skml_odm.mlodm` the estimators; :mod:`skml_odm.base` what they share with the host,
+- :mod:`skml_odm.validation` checks of what users pass in,
+- :mod:`skml_odm.kernels`, :mod:`skml_odm.operators` what a solver knows of the features,
+- :mod:`skml_odm.losses` what it knows of the labels,
+- :mod:`skml_odm.solvers` the solvers and their compiled pieces,
+- :mod:`skml_odm.thresholds` from scores to labels,
+- :mod:`skml_odm.metrics` measures scikit-learn lacks, and scorers,
+- :mod:`skml_odm.datasets`, :mod:`skml_odm.study` embedded data, and the command ``skml-odm``.
+"""
+
+from .mlodm import MLODM
+
+__version__ = "0.1.0"
+__all__ = ["MLODM", "__version__"]

@@ -1,0 +1,209 @@
+"""The host contract, once: parameters, tags, validation, containers, scores, labels.
+
+An estimator of this package describes a learning problem; everything around it is here.
+"""
+
+import inspect
+import warnings
+
+import numpy as np
+from scipy import sparse
+from skmultilearn.base import MLClassifierBase
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import ClassifierTags
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from .kernels import make_kernel, semidefinite_part
+from .operators import KernelOperator, LinearOperator
+from .thresholds import make_threshold
+from .validation import Target, as_plain_array, check_bool, decode
+
+# Kernel values computed at a time when new rows are scored.
+SCORED_ENTRIES = 4_000_000
+
+
+class KernelLabelRanker(MLClassifierBase):
+    """Base of the estimators that score labels with a kernel and cut the scores with a threshold.
+
+    A subclass has the parameters ``kernel, gamma, degree, coef0, fit_intercept, threshold`` and
+    ``tol`` and defines
+
+    ``_check_parameters()``
+        raise for invalid values of its own parameters;
+    ``_solve(operator, indicator, sample_weight)``
+        return a :class:`~skml_odm.solvers.result.Result`.
+    """
+
+    @property
+    def copyable_attrs(self):
+        """The names of all parameters, for the host."""
+        return [name for name in inspect.signature(type(self)).parameters]
+
+    get_params = BaseEstimator.get_params
+    set_params = BaseEstimator.set_params
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags(multi_class=False, multi_label=True)
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from rows X and their labels y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows, or their kernel matrix if ``kernel="precomputed"``.
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Zeros and ones. A one-dimensional y with two classes is a single label.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row: a row of weight 2 counts like two equal rows, one of weight 0 not
+            at all.
+
+        Returns
+        -------
+        self
+        """
+        check_bool("fit_intercept", self.fit_intercept)
+        threshold = make_threshold(self.threshold)
+        self._check_parameters()
+        X = self._validated(X, reset=True)
+        target = Target(y)
+        if X.shape[0] != len(target):
+            raise ValueError(
+                f"X and y must have the same number of rows; got {X.shape[0]} and {len(target)}."
+            )
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        self._kernel = make_kernel(
+            self.kernel, self.gamma, self.degree, self.coef0, X, sample_weight
+        )
+        operator, eigenvectors = self._operator(X)
+
+        indicator = target.indicator
+        n_labels = indicator.shape[1]
+        # One label alone has no pair: its complement takes the place of the second label.
+        pairs = np.hstack([indicator, ~indicator]) if n_labels == 1 else indicator
+        result = self._solve(operator, pairs, sample_weight)
+        self._warn_unless_converged(result)
+
+        coefficients = result.coefficients[:, :n_labels]
+        if eigenvectors is not None:
+            coefficients = eigenvectors @ (eigenvectors.T @ coefficients)
+        self.dual_coef_ = coefficients
+        self.intercept_ = result.intercept[:n_labels]
+        if isinstance(operator, LinearOperator):
+            self.coef_ = np.ascontiguousarray(operator.weights(coefficients).T)
+        elif self.kernel != "precomputed":
+            self.X_fit_ = X.copy()
+        # the kernel matrix is not needed any more; thresholds are
+        del operator, eigenvectors
+        self.objective_ = float(result.primal)
+        self.dual_gap_ = float(result.gap)
+        self.n_iter_ = int(result.n_iter)
+        self.n_labels_ = n_labels
+        self.classes_ = target.classes
+        self._container = target.container
+        self.threshold_ = threshold.fit(result.scores[:, :n_labels], indicator, sample_weight)
+        return self
+
+    def label_scores(self, X):
+        """Scores of all labels: the larger, the more relevant.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to score, or their kernel values with the training rows if
+            ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        if hasattr(self, "coef_"):
+            return X @ self.coef_.T + self.intercept_
+        scores = np.empty((X.shape[0], self.n_labels_))
+        train = getattr(self, "X_fit_", None)
+        step = max(1, SCORED_ENTRIES // len(self.dual_coef_))
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
+            np.matmul(self._kernel.between(X[rows], train), self.dual_coef_, out=scores[rows])
+        scores += self.intercept_
+        return scores
+
+    def decision_function(self, X):
+        """Scores minus thresholds: a label is predicted where this is positive.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), or (n_samples,) if y was one-dimensional in fit
+        """
+        scores = self.label_scores(X)
+        scores -= self.threshold_(scores)
+        return scores[:, 0] if self._container == "column" else scores
+
+    def predict(self, X):
+        """Predict the labels of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or csr_matrix of shape (n_samples, n_labels)
+            In the container of y in fit: sparse for sparse, dense for dense, class values for a
+            one-dimensional y.
+        """
+        decision = self.decision_function(X)
+        return decode(decision.reshape(len(decision), -1) > 0, self.classes_, self._container)
+
+    def _validated(self, X, reset):
+        pairwise = self.kernel == "precomputed"
+        X = validate_data(
+            self,
+            as_plain_array(X),
+            reset=reset,
+            accept_sparse=False if pairwise else "csr",
+            dtype=np.float64,
+            order=None if sparse.issparse(X) else "C",
+        )
+        if pairwise and reset and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"X must be a square kernel matrix for kernel='precomputed'; got shape {X.shape}."
+            )
+        return X
+
+    def _operator(self, X):
+        """K of the training rows; eigenvectors of its positive part if it was indefinite."""
+        if self.kernel == "linear":
+            return LinearOperator(X, self.fit_intercept), None
+        K, eigenvectors = self._kernel.matrix(X), None
+        if not self._kernel.always_semidefinite:
+            K, eigenvectors = semidefinite_part(K)
+        return KernelOperator(K, self.fit_intercept), eigenvectors
+
+    def _warn_unless_converged(self, result):
+        if not result.converged:
+            warnings.warn(
+                f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations at a "
+                f"relative duality gap of {result.gap:.3g} > tol={self.tol:g}. Raise max_iter or "
+                f"tol, scale the features to a common range, or lower C.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )

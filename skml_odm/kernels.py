@@ -1,0 +1,195 @@
+"""Kernels: their parameters, their matrices, and what to do when one is not positive semidefinite."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh, solve_triangular
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from ._gram import gaussian_rows, sparse_gram_rows
+from .validation import check_choice, check_real
+
+NAMES = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed")
+
+# Rows handled by one compiled or BLAS call, so that Ctrl-C is noticed soon.
+ROWS_PER_CALL = 256
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function with all its parameters fixed.
+
+    Parameters
+    ----------
+    kind : str or callable
+        One of ``NAMES``, or a function of two matrices that returns the matrix of kernel values
+        between their rows.
+    gamma, degree, coef0 : float
+        As in :func:`sklearn.metrics.pairwise.pairwise_kernels`; unused by some kinds.
+    """
+
+    kind: object
+    gamma: float
+    degree: float
+    coef0: float
+
+    @property
+    def _parameters(self):
+        names = {
+            "rbf": ("gamma",),
+            "laplacian": ("gamma",),
+            "poly": ("gamma", "degree", "coef0"),
+            "sigmoid": ("gamma", "coef0"),
+        }.get(self.kind, ())
+        return {name: getattr(self, name) for name in names}
+
+    def between(self, X, Y):
+        """The matrix of kernel values between the rows of X and the rows of Y."""
+        if self.kind == "precomputed":
+            return X
+        if callable(self.kind):
+            shape = (X.shape[0], Y.shape[0])
+            K = np.asarray(self.kind(X, Y), dtype=np.float64)
+            if K.shape != shape:
+                raise ValueError(
+                    f"kernel must return a matrix of shape {shape}; {self.kind!r} returned {K.shape}."
+                )
+            if not np.isfinite(K).all():
+                raise ValueError(f"kernel must return finite values; {self.kind!r} did not.")
+            return K
+        return pairwise_kernels(X, Y, metric=self.kind, **self._parameters)
+
+    def matrix(self, X):
+        """The symmetric matrix of kernel values among the rows of X."""
+        if self.kind == "rbf":
+            return gaussian_kernel(X, self.gamma)
+        K = self.between(X, X)
+        if callable(self.kind) or self.kind == "precomputed":
+            _check_symmetric(K)
+        return K
+
+    @property
+    def always_semidefinite(self):
+        return self.kind in ("linear", "rbf", "cosine", "laplacian") or (
+            self.kind == "poly" and self.coef0 >= 0 and float(self.degree).is_integer()
+        )
+
+
+def make_kernel(kernel, gamma, degree, coef0, X, sample_weight=None):
+    """Check the kernel parameters of an estimator and fix them for the training data X."""
+    if not callable(kernel):
+        check_choice("kernel", kernel, NAMES)
+    check_real("degree", degree, 0, open_low=True)
+    check_real("coef0", coef0, -np.inf)
+    if isinstance(gamma, str):
+        check_choice("gamma", gamma, ("scale", "auto"))
+        gamma = _gamma_from_data(gamma, X, sample_weight)
+    else:
+        check_real("gamma", gamma, 0, open_low=True)
+    return Kernel(kernel, float(gamma), degree, float(coef0))
+
+
+def _gamma_from_data(rule, X, sample_weight):
+    """1/d ("auto"), or 1/(d · variance of all entries of X) ("scale"), rows counted by weight."""
+    d = X.shape[1]
+    if rule == "auto":
+        return 1.0 / d
+    weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    n = weight.sum() * d
+    mean = (weight @ X).sum() / n
+    square = (weight @ (X.multiply(X) if sparse.issparse(X) else X * X)).sum() / n
+    variance = square - mean**2
+    return 1.0 / (d * variance) if variance > 1e-14 * square else 1.0
+
+
+def gaussian_kernel(X, gamma):
+    """exp(−γ‖x_i − x_j‖²) for all pairs of rows, dense or CSR.
+
+    scikit-learn's ``rbf_kernel`` holds two matrices of the result's size while it works (three for
+    sparse data); this one fills half of a single one in place and mirrors it.
+    """
+    m = X.shape[0]
+    K = np.empty((m, m))
+    if sparse.issparse(X):
+        by_row, by_column = X.tocsr().astype(np.float64), X.tocsc().astype(np.float64)
+        parts = []
+        for matrix in (by_row, by_column):
+            matrix.sum_duplicates()
+            indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+            parts += [indptr, indices, matrix.data]
+        norms = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    else:
+        norms = np.einsum("ij,ij->i", X, X)
+    for start in range(0, m, ROWS_PER_CALL):
+        stop = min(start + ROWS_PER_CALL, m)
+        block = K[start:stop, :stop]
+        if sparse.issparse(X):
+            sparse_gram_rows(*parts, start, block)
+        else:
+            np.matmul(X[start:stop], X[:stop].T, out=block)
+        gaussian_rows(block, norms, start, gamma)
+        K[:start, start:stop] = block[:, :start].T
+    return K
+
+
+def _check_symmetric(K):
+    size = max(1.0, np.abs(K).max(initial=0.0))
+    for start in range(0, len(K), ROWS_PER_CALL):
+        rows = slice(start, start + ROWS_PER_CALL)
+        difference = np.abs(K[rows] - K[:, rows].T).max(initial=0.0)
+        if difference > 1e-6 * size:
+            raise ValueError(
+                "kernel must give a symmetric training matrix; "
+                f"entries differ from their mirror images by up to {difference:.3g}."
+            )
+
+
+def semidefinite_part(K, precision=np.finfo(np.float64).eps):
+    """Return (K, None) for a positive semidefinite K, else its positive part and eigenvectors.
+
+    No convex problem stands behind an indefinite kernel. The nearest semidefinite matrix
+    K₊ = U Λ₊ Uᵀ has one, and new points follow it: k(x, ·)ᵀ U Uᵀ A are scores under K₊, so the
+    coefficients U Uᵀ A serve the original kernel function. The user is told.
+
+    Parameters
+    ----------
+    K : ndarray of shape (m, m)
+        Symmetric.
+    precision : float
+        Relative precision of K's entries; negative eigenvalues within it are rounding.
+    """
+    m = len(K)
+    tolerance = precision * m * max(np.trace(np.abs(K)), np.finfo(float).tiny)
+    if _has_cholesky(K, tolerance):
+        return K, None
+    values, vectors = eigh(K, check_finite=False)
+    warnings.warn(
+        f"The kernel matrix is not positive semidefinite: its smallest eigenvalue is "
+        f"{values[0]:.3g} (the largest is {values[-1]:.3g}), so no convex problem and no "
+        f"certificate belong to it. Its negative part was removed; objective_ and dual_gap_ are "
+        f"those of the remaining, convex problem.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+    kept = vectors[:, values > tolerance]
+    return (kept * values[values > tolerance]) @ kept.T, kept
+
+
+def _has_cholesky(K, shift):
+    """Whether K + shift·I has a Cholesky factor; block by block."""
+    m = len(K)
+    rest = K + shift * np.eye(m)
+    for a in range(0, m, ROWS_PER_CALL):
+        b = min(a + ROWS_PER_CALL, m)
+        try:
+            corner = np.linalg.cholesky(rest[a:b, a:b])
+        except np.linalg.LinAlgError:
+            return False
+        panel = solve_triangular(corner, rest[b:, a:b].T, lower=True, check_finite=False).T
+        for c in range(b, m, ROWS_PER_CALL):
+            d = min(c + ROWS_PER_CALL, m)
+            rest[c:d, b:d] -= panel[c - b : d - b] @ panel[: d - b].T
+    return True

@@ -1,0 +1,95 @@
+"""The loss over label pairs: the part of a learning problem that knows labels but no kernel."""
+
+from functools import cached_property
+
+import numpy as np
+
+from .solvers import _pair_loss
+
+# A compiled call handles about this many label pairs, so that Ctrl-C is noticed soon.
+PAIRS_PER_CALL = 50_000_000
+
+# Beyond this many labels the average Hessian is used without its off-diagonal part.
+MAX_COUPLED_LABELS = 200
+
+
+class PairLoss:
+    """Two-sided squared loss on the margins of all relevant-irrelevant label pairs.
+
+    L(F) = Σ_i c_i Σ_{k∈Y_i, l∈N_i} ½ (1−θ−γ)₊² + ½ μ (γ−1−θ)₊²,   γ = f_ik − f_il,
+
+    with c_i = C · sample_weight_i / (|Y_i| |N_i|). Rows without a relevant or without an irrelevant
+    label have no pair and add nothing.
+
+    Parameters
+    ----------
+    indicator : ndarray of shape (m, q), bool
+        Which labels are relevant.
+    C : float
+        Weight of the loss against the regulariser.
+    theta, mu : float
+        Half-width of the interval of margins that cost nothing, and the weight of margins above it.
+    sample_weight : ndarray of shape (m,), optional
+    """
+
+    def __init__(self, indicator, C, theta, mu, sample_weight=None):
+        m, q = indicator.shape
+        # a stable sort on "irrelevant" lists each row's relevant labels first
+        self.order = np.argsort(~indicator, axis=1, kind="stable").astype(np.int32)
+        self.n_relevant = indicator.sum(axis=1, dtype=np.int32)
+        n_pairs = self.n_relevant.astype(np.int64) * (q - self.n_relevant)
+        weight = np.full(m, float(C)) if sample_weight is None else C * sample_weight
+        self.weight = np.divide(weight, n_pairs, out=np.zeros(m), where=n_pairs > 0)
+        self.n_pairs = np.where(self.weight > 0, n_pairs, 0)
+        self.lower, self.upper, self.mu = 1.0 - theta, 1.0 + theta, float(mu)
+        self.shape = (m, q)
+
+    @cached_property
+    def _row_chunks(self):
+        """Consecutive row ranges with a bounded number of pairs each."""
+        chunk = np.cumsum(self.n_pairs) // PAIRS_PER_CALL
+        edges = [0, *(np.flatnonzero(np.diff(chunk)) + 1), self.shape[0]]
+        return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+
+    def rows(self, rows):
+        """The arguments that describe some rows to compiled code."""
+        return (
+            np.ascontiguousarray(self.order[rows]),
+            np.ascontiguousarray(self.n_relevant[rows]),
+            np.ascontiguousarray(self.weight[rows]),
+            self.lower,
+            self.upper,
+            self.mu,
+        )
+
+    def evaluate(self, scores):
+        """Return L(scores) and the gradient coefficients G = −∇L(scores)."""
+        gradient = np.empty(self.shape)
+        value = 0.0
+        for rows in self._row_chunks:
+            value += _pair_loss.evaluate(scores[rows], *self.rows(rows), gradient[rows])
+        return value, gradient
+
+    def hessian_product(self, scores, direction):
+        """Return the generalised Hessian of L at ``scores`` applied to ``direction``."""
+        result = np.empty(self.shape)
+        for rows in self._row_chunks:
+            _pair_loss.hessian_product(
+                scores[rows], direction[rows], *self.rows(rows), result[rows]
+            )
+        return result
+
+    def curvature_modes(self, scores):
+        """Eigenvalues and eigenvectors (q × q) of the Hessian at ``scores``, averaged over rows.
+
+        With very many labels the off-diagonal part of the average is small and is left out.
+        """
+        m, q = self.shape
+        total = np.zeros((q, q))
+        for rows in self._row_chunks:
+            _pair_loss.add_hessian(scores[rows], *self.rows(rows), total)
+        total /= m
+        if q > MAX_COUPLED_LABELS:
+            return np.diag(total).copy(), np.eye(q)
+        values, vectors = np.linalg.eigh(total)
+        return np.maximum(values, 0.0), vectors

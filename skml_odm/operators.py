@@ -1,0 +1,130 @@
+"""The map V ↦ K V behind a solver: all it knows of the features.
+
+Every operator offers the same few things, and no solver needs more:
+
+``product(V)``
+    K V.
+``product_rows(rows, V)``, ``spread(rows, V)``, ``gram(rows)``
+    K[rows, :] V, K[:, rows] V and K[rows, rows] for a slice of rows, without the intercept.
+``follow(A)``
+    an object that knows the scores of a few rows while A changes.
+``shape``, ``intercept``
+    (m, m), and whether K V means (K + 1) V in ``product``: a bias per label, regularised like the
+    other weights.
+"""
+
+import numpy as np
+
+# One BLAS call does about this many multiplications, so that Ctrl-C is noticed soon.
+WORK_PER_CALL = 4_000_000_000
+
+
+class KernelOperator:
+    """A kernel matrix in memory.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (m, m)
+        Symmetric and positive semidefinite; never written to.
+    intercept : bool
+    """
+
+    def __init__(self, matrix, intercept):
+        self.matrix = matrix
+        self.shape = matrix.shape
+        self.intercept = bool(intercept)
+
+    def product(self, V):
+        result = np.empty_like(V)
+        step = max(1, WORK_PER_CALL // max(1, self.shape[1] * V.shape[1]))
+        for start in range(0, self.shape[0], step):
+            np.matmul(self.matrix[start : start + step], V, out=result[start : start + step])
+        if self.intercept:
+            result += V.sum(axis=0)
+        return result
+
+    def product_rows(self, rows, V):
+        return self.matrix[rows] @ V
+
+    def spread(self, rows, V):
+        return self.matrix[rows].T @ V
+
+    def gram(self, rows):
+        return np.ascontiguousarray(self.matrix[rows, rows])
+
+    def follow(self, A):
+        return _KernelFollower(self, A)
+
+
+class _KernelFollower:
+    """Scores by rows of the matrix; nothing needs to be kept up to date."""
+
+    def __init__(self, operator, A):
+        self.operator = operator
+        self.A = A
+
+    def scores(self, rows):
+        return self.operator.product_rows(rows, self.A)
+
+    def changed(self, rows, change):
+        pass
+
+
+class LinearOperator:
+    """The linear kernel X Xᵀ, dense or CSR, without ever forming an m × m matrix.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (m, d)
+    intercept : bool
+    """
+
+    def __init__(self, X, intercept):
+        self.X = X
+        self.shape = (X.shape[0], X.shape[0])
+        self.intercept = bool(intercept)
+
+    def weights(self, A):
+        """The primal weights Xᵀ A (features × labels)."""
+        return self.X.T @ A
+
+    def product(self, V):
+        result = self.X @ self.weights(V)
+        if self.intercept:
+            result += V.sum(axis=0)
+        return result
+
+    def product_rows(self, rows, V):
+        return self.X[rows] @ self.weights(V)
+
+    def spread(self, rows, V):
+        return self.X @ (self.X[rows].T @ V)
+
+    def gram(self, rows):
+        X = self.X[rows]
+        gram = X @ X.T
+        return gram if isinstance(gram, np.ndarray) else gram.toarray()
+
+    def follow(self, A):
+        return _LinearFollower(self, A)
+
+
+class _LinearFollower:
+    """Scores by explicit weights, updated with every change; rows of X are kept once cut out."""
+
+    def __init__(self, operator, A):
+        self.operator = operator
+        self.weights = operator.weights(A)
+        self._cut = {}
+
+    def _rows(self, rows):
+        key = (rows.start, rows.stop, rows.step)
+        if key not in self._cut:
+            self._cut[key] = self.operator.X[rows]
+        return self._cut[key]
+
+    def scores(self, rows):
+        return self._rows(rows) @ self.weights
+
+    def changed(self, rows, change):
+        self.weights += self._rows(rows).T @ change

@@ -1,0 +1,48 @@
+"""One instance's label pairs: the loss every solver shares.
+
+An instance has ``p`` relevant labels with scores ``u`` and ``s`` irrelevant ones with scores ``v``.
+Each pair (k, l) has the margin ``u[k] - v[l]`` and the loss
+
+    weight * (lower - margin)_+^2 / 2  +  weight * mu * (margin - upper)_+^2 / 2 .
+"""
+
+
+cdef inline double pair_terms(
+    const double* u, Py_ssize_t p, const double* v, Py_ssize_t s,
+    double weight, double lower, double upper, double mu,
+    double* pull_u, double* pull_v,
+) noexcept nogil:
+    """Loss of all pairs; ``pull_u[k]`` and ``pull_v[l]`` become the sums of the pair multipliers.
+
+    The multiplier of a pair is minus the derivative of its loss with respect to its margin, so
+    the gradient coefficients of the instance are ``+pull_u`` and ``-pull_v``.
+    """
+    cdef Py_ssize_t k, l
+    cdef double short_by, over_by, multiplier, row_sum, row_loss, loss = 0.0
+    for l in range(s):
+        pull_v[l] = 0.0
+    for k in range(p):
+        row_sum = 0.0
+        row_loss = 0.0
+        for l in range(s):
+            short_by = lower - (u[k] - v[l])
+            over_by = (u[k] - v[l]) - upper
+            short_by = short_by if short_by > 0.0 else 0.0
+            over_by = over_by if over_by > 0.0 else 0.0
+            # multiplier = where(short, short_by, -mu * over_by)
+            multiplier = short_by - mu * over_by
+            row_loss += short_by * short_by + mu * over_by * over_by
+            row_sum += multiplier
+            pull_v[l] += multiplier
+        pull_u[k] = weight * row_sum
+        loss += row_loss
+    for l in range(s):
+        pull_v[l] *= weight
+    return 0.5 * weight * loss
+
+
+cdef inline double pair_curvature(
+    double margin, double lower, double upper, double mu,
+) noexcept nogil:
+    """Second derivative of a pair's loss, before its weight."""
+    return 1.0 if margin < lower else (mu if margin > upper else 0.0)

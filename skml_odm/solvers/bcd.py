@@ -1,0 +1,201 @@
+"""Dual block coordinate descent, one block per instance (paper 000, Algorithm 1).
+
+The instances are visited panel by panel. At a panel the scores K[panel, :] A come from one matrix
+product; its blocks are then solved one after the other with nothing but the panel's own small Gram
+matrix. An epoch so costs as much as one product K A, and the iterates are those of plain block
+coordinate descent. A panel holds evenly spaced rows: a view of K, and a mixture of classes even
+where the data are sorted by class.
+
+The intercept b would slow the descent down if it were hidden in the kernel as K + 1, for it couples
+all instances. It is a variable of its own, moved after each epoch by an approximate Newton step on
+
+    b = Σ_i A_i(b).
+
+The price is one more term, ½‖b − Σ_i A_i‖², in the duality gap.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from . import _block, _m3
+from .landmarks import Landmarks
+from .result import Result, Trace, relative_gap
+
+PANEL_ROWS = 64
+INTERCEPT_LANDMARKS = 64
+
+
+@dataclass
+class Panel:
+    """Some rows and what never changes about them."""
+
+    rows: slice
+    gram: np.ndarray
+    labels: tuple
+
+
+class ExactBlocks:
+    """Solve every block exactly."""
+
+    def __init__(self, loss, panels):
+        self.panels = panels
+
+    def sweep(self, index, scores, coefficients, conjugate, gap):
+        panel = self.panels[index]
+        return _block.sweep(panel.gram, scores, coefficients, conjugate, *panel.labels)
+
+
+class MultiplicativeBlocks:
+    """Improve every block by multiplicative updates (paper 000, Algorithm 2).
+
+    Keeps one multiplier per label pair. The paper starts every one of them at 1; here they start
+    at the row's weight where that is less, for they can hardly become larger.
+    """
+
+    max_updates = 100
+
+    def __init__(self, loss, panels):
+        self.panels = panels
+        self.first = [np.cumsum([0, *loss.n_pairs[panel.rows]]) for panel in panels]
+        self.multipliers = [
+            np.repeat(np.minimum(1.0, loss.weight[panel.rows]), loss.n_pairs[panel.rows])
+            for panel in panels
+        ]
+
+    def sweep(self, index, scores, coefficients, conjugate, gap):
+        panel = self.panels[index]
+        return _m3.sweep(
+            panel.gram,
+            scores,
+            coefficients,
+            conjugate,
+            self.multipliers[index],
+            self.first[index],
+            *panel.labels,
+            max(1e-12, 0.01 * min(gap, 1.0)),
+            self.max_updates,
+        )
+
+
+def bcd(
+    operator,
+    loss,
+    *,
+    tol,
+    max_iter,
+    random_state=None,
+    blocks=ExactBlocks,
+    give_up=None,
+    verbose=0,
+):
+    """Solve the problem to a relative duality gap of ``tol``.
+
+    Parameters
+    ----------
+    operator, loss
+        K and L.
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Epochs at most.
+    random_state : int, RandomState or None
+        Order of the panels.
+    blocks : class
+        The block solver.
+    give_up : callable, optional
+        Told the relative gaps seen so far after every epoch; true ends the descent.
+    verbose : int
+        Print a line per epoch if positive.
+
+    Returns
+    -------
+    Result
+    """
+    rng = check_random_state(random_state)
+    trace = Trace("bcd", verbose)
+    m, q = loss.shape
+    n_panels = -(-m // PANEL_ROWS)
+    panels = [
+        Panel(rows, operator.gram(rows), loss.rows(rows))
+        for rows in (slice(first, None, n_panels) for first in range(n_panels))
+    ]
+    solver = blocks(loss, panels)
+    A, b, conjugate = np.zeros((m, q)), np.zeros(q), np.zeros(m)
+    current = operator.follow(A)
+    intercept_step = InterceptStep(operator, loss) if operator.intercept else None
+    met = np.zeros((m, q))
+    gaps = [1.0]
+    worth_a_look = tol
+    certificate = None
+    # Σ conjugate − ½⟨A, K A⟩ − ⟨b, Σ_i A_i⟩, followed through the blocks' gains
+    concave = 0.0
+    for epoch in range(1, max_iter + 1):
+        surplus = 0.0
+        for index in rng.permutation(n_panels):
+            rows = panels[index].rows
+            scores = current.scores(rows)
+            scores += b
+            met[rows] = scores
+            new, shares = A[rows].copy(), conjugate[rows].copy()
+            block_surplus, gain = solver.sweep(
+                index, np.ascontiguousarray(scores.T), new, shares, gaps[-1]
+            )
+            change = new - A[rows]
+            A[rows] = new
+            conjugate[rows] = shares
+            current.changed(rows, change)
+            surplus += block_surplus
+            concave += gain
+        # The gap of each block when it was met, and that of the intercept: an estimate that runs
+        # an epoch late and only decides when to compute the true one.
+        total = A.sum(axis=0)
+        if operator.intercept:
+            surplus += 0.5 * np.sum((b - total) ** 2)
+        dual = concave + np.vdot(b, total) - 0.5 * operator.intercept * np.vdot(total, total)
+        gaps.append(relative_gap(dual + surplus, dual))
+        trace.add(epoch, dual + surplus, dual)
+        if operator.intercept:
+            change = intercept_step(met, b - total)
+            b -= change
+            concave += np.vdot(change, total)
+        certificate = None
+        expected = gaps[-1] * min(1.0, gaps[-1] / gaps[-2])
+        if expected <= worth_a_look:
+            certificate = _certify(operator, loss, A, b, conjugate)
+            gap = relative_gap(*certificate[1:])
+            if gap <= tol:
+                break
+            worth_a_look = expected * tol / gap
+        if give_up is not None and give_up(gaps[1:]):
+            break
+    scores, primal, dual = certificate or _certify(operator, loss, A, b, conjugate)
+    converged = relative_gap(primal, dual) <= tol
+    return Result(A, b, scores, primal, dual, epoch, converged, trace.entries)
+
+
+class InterceptStep:
+    """An approximate Newton step on b = Σ_i A_i(b), the optimality condition of the intercept.
+
+    A common shift of all scores by b changes Σ_i A_i by about −1ᵀ(D⁻¹ + K)⁻¹1 b, D the average
+    Hessian of the loss.
+    """
+
+    def __init__(self, operator, loss):
+        self.loss = loss
+        self.landmarks = Landmarks(operator, INTERCEPT_LANDMARKS, intercept=False)
+
+    def __call__(self, scores, residual):
+        values, vectors = self.loss.curvature_modes(scores)
+        return vectors @ (vectors.T @ residual / (1.0 + self.landmarks.constant_response(values)))
+
+
+def _certify(operator, loss, A, b, conjugate):
+    """Scores, primal value and dual value of the current coefficients, all computed anew."""
+    scores = operator.product(A)
+    total = operator.intercept * A.sum(axis=0)
+    dual = conjugate.sum() - 0.5 * np.vdot(A, scores)
+    scores += b - total
+    quadratic = np.vdot(A, scores) - np.vdot(A.sum(axis=0), b) + np.vdot(b, b)
+    return scores, 0.5 * quadratic + loss.evaluate(scores)[0], dual

@@ -1,0 +1,59 @@
+"""A coarse picture of K, seen through a few evenly spaced rows.
+
+Wide kernels and intercepts give K a few huge eigenvalues whose eigenvectors vary slowly over the
+data. First-order and conjugate-gradient steps both suffer from them, and both are helped by the
+eigenvectors q_i, λ_i of K[S, S] on some landmarks S.
+"""
+
+import numpy as np
+
+
+class Landmarks:
+    """Eigenvectors q_i and eigenvalues λ_i of K[S, S], S every so-many-th row.
+
+    Parameters
+    ----------
+    operator
+    most : int
+        Landmarks at most.
+    intercept : bool
+        Whether K is meant with its intercept.
+    """
+
+    def __init__(self, operator, most, intercept):
+        m = operator.shape[0]
+        self.operator = operator
+        self.intercept = intercept
+        self.rows = slice(0, None, max(1, -(-m // most)))
+        gram = operator.gram(self.rows) + float(intercept)
+        self.diagonal = np.trace(gram) / len(gram)
+        self.ratio = m / len(gram)
+        values, vectors = np.linalg.eigh(gram)
+        keep = values > 1e-10 * max(values[-1], np.finfo(float).tiny)
+        self.values, self.vectors = values[keep], vectors[:, keep]
+        self.sums = self.vectors.sum(axis=0)
+
+    def multiplicity(self):
+        """How many rows of K each eigenvector stands for: ‖K[:, S] q_i‖² / λ_i²."""
+        spread = self.operator.spread(self.rows, self.vectors)
+        if self.intercept:
+            spread += self.sums
+        return np.einsum("ij,ij->j", spread, spread) / self.values**2
+
+    def project(self, V):
+        """⟨q_i, K[S, :] V⟩ for every eigenvector and every column of V."""
+        product = self.operator.product_rows(self.rows, V)
+        if self.intercept:
+            product += V.sum(axis=0)
+        return self.vectors.T @ product
+
+    def constant_response(self, curvature):
+        """Estimate 1ᵀ(I/d + K)⁻¹1 for each curvature d: the answer of Σ_i A_i to a common shift.
+
+        The off-diagonal part of K grows with the number of rows, the diagonal does not.
+        """
+        values = self.ratio * (self.values - self.diagonal) + self.diagonal
+        values = np.maximum(values, 1e-3 * self.diagonal)
+        shares = self.ratio * self.sums**2
+        d = curvature[:, None]
+        return (shares * d / (1.0 + d * values)).sum(axis=1)

@@ -1,0 +1,169 @@
+"""Newton's method in function space.
+
+    min_A  P(A) = ½⟨A, K A⟩ + L(K A)
+
+A is optimal exactly when A = G(K A), G = −∇L. With F = K A and the residual R = G(F) − A the Newton
+direction solves (I + D K) X = R, D = ∇²L(F). Conjugate gradients need one product K V per step.
+The certificate costs one more: G = G(F) is dual feasible with the value
+L(F) + ⟨G, F⟩ − ½⟨G, K G⟩, and K G = F + K R.
+"""
+
+import numpy as np
+
+from .landmarks import Landmarks
+from .result import Result, Trace, relative_gap
+
+MAX_CG = 1000
+MAX_LINE_SEARCH = 40
+MAX_LANDMARKS = 256
+
+
+def newton(operator, loss, *, tol, max_iter, start=None, verbose=0):
+    """Solve the problem to a relative duality gap of ``tol``.
+
+    Parameters
+    ----------
+    operator, loss
+        K and L.
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Newton steps at most.
+    start : ndarray of shape (m, q), optional
+        Coefficients to start from; zero otherwise.
+    verbose : int
+        Print a line per step if positive.
+
+    Returns
+    -------
+    Result
+    """
+    trace = Trace("newton", verbose)
+    m = loss.shape[0]
+    precondition = Preconditioner(operator, min(MAX_LANDMARKS, 1 + m // 6))
+    A = np.zeros(loss.shape) if start is None else start.copy()
+    F = np.zeros(loss.shape) if start is None else operator.product(A)
+    recomputed = True
+    iteration = 0
+    while True:
+        value, R = loss.evaluate(F)
+        linear = np.vdot(R, F)
+        R -= A
+        KR = operator.product(R)
+        quadratic = np.vdot(A, F)
+        primal = value + 0.5 * quadratic
+        # ½⟨G, K G⟩ with G = A + R and K G = F + K R
+        dual = value + linear - 0.5 * (quadratic + np.vdot(R, F) + np.vdot(R + A, KR))
+        gap = relative_gap(primal, dual)
+        done = gap <= tol or iteration == max_iter
+        if done and not recomputed:
+            F = operator.product(A)
+            recomputed = True
+            continue
+        trace.add(iteration, primal, dual)
+        if done:
+            break
+        iteration += 1
+        precondition.update(*loss.curvature_modes(F))
+        # accurate enough for fast convergence, but no more than the tolerance asks for
+        forcing = min(0.3, max(gap**0.5, (0.1 * tol / gap) ** 0.5))
+        X, KX = _direction(operator, loss, F, R, precondition, forcing)
+        t = _step_length(loss, A, F, X, KX)
+        X *= t
+        KX *= t
+        A += X
+        F += KX
+        recomputed = False
+    intercept = operator.intercept * A.sum(axis=0)
+    return Result(A, intercept, F, primal, dual, max(iteration, 1), gap <= tol, trace.entries)
+
+
+class Preconditioner:
+    """An approximation of X = (I + D K)⁻¹ R that is symmetric in the right sense.
+
+    With D replaced by its average over the rows, and K seen through landmarks S, Woodbury's formula
+    gives X = R − E_S T K[S, :] R, E_S the columns of the identity in S: nothing but the rows in S
+    changes. In the eigenvectors of K[S, S] (λ, standing for w rows each) and of the average
+    Hessian (d) T is the factor w d / (1 + w d λ).
+    """
+
+    def __init__(self, operator, most):
+        self.landmarks = Landmarks(operator, most, operator.intercept)
+        self.weight = self.landmarks.multiplicity()
+
+    def update(self, values, vectors):
+        """Take over the eigenvalues and eigenvectors of the average Hessian."""
+        scaled = np.outer(self.weight, values)
+        self.factor = scaled / (1.0 + scaled * self.landmarks.values[:, None])
+        self.label_vectors = vectors
+
+    def __call__(self, R):
+        coarse = self.landmarks.project(R) @ self.label_vectors
+        coarse *= self.factor
+        result = R.copy()
+        result[self.landmarks.rows] -= self.landmarks.vectors @ (coarse @ self.label_vectors.T)
+        return result
+
+
+def _direction(operator, loss, F, R, precondition, forcing):
+    """Solve (I + D K) X = R by preconditioned conjugate gradients; return X and K X.
+
+    This is the method for the symmetric system (K⁻¹ + D) Y = R in Y = K X, whose preconditioner is
+    K · precondition; K⁻¹ never appears because Y's preimage X is carried along.
+    """
+    X, KX = np.zeros_like(R), np.zeros_like(R)
+    Z = precondition(R)
+    KZ = operator.product(Z)
+    P, KP = Z, KZ
+    square = np.vdot(R, KZ)
+    target = forcing**2 * square
+    for _ in range(MAX_CG):
+        Q = loss.hessian_product(F, KP)
+        Q += P
+        curvature = np.vdot(KP, Q)
+        if curvature <= 0.0:
+            break
+        length = square / curvature
+        X += length * P
+        KX += length * KP
+        Q *= length
+        R -= Q
+        Z = precondition(R)
+        KZ = operator.product(Z)
+        old, square = square, np.vdot(R, KZ)
+        if square <= target:
+            break
+        P *= square / old
+        P += Z
+        KP *= square / old
+        KP += KZ
+    return X, KX
+
+
+def _step_length(loss, A, F, X, KX):
+    """Find t with a small derivative of t ↦ P(A + tX), which is convex.
+
+    The derivative ⟨X, F + tKX⟩ − ⟨G(F + tKX), KX⟩ is increasing and piecewise linear; a safeguarded
+    secant brings it down to a tenth of its first value.
+    """
+    linear, square = np.vdot(X, F), np.vdot(X, KX)
+
+    def derivative(t):
+        return linear + t * square - np.vdot(loss.evaluate(F + t * KX)[1], KX)
+
+    low, low_slope, high, high_slope = 0.0, derivative(0.0), None, None
+    wanted = 0.1 * abs(low_slope)
+    t = 1.0
+    for _ in range(MAX_LINE_SEARCH):
+        slope = derivative(t)
+        if abs(slope) <= wanted:
+            break
+        if slope < 0.0:
+            low, low_slope = t, slope
+        else:
+            high, high_slope = t, slope
+        if high is None:
+            t *= 2.0
+        else:
+            t = low + (high - low) * min(0.9, max(0.1, low_slope / (low_slope - high_slope)))
+    return t

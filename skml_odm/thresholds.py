@@ -1,0 +1,127 @@
+"""Thresholds turn label scores into labels: a label is predicted where score − t(x) > 0.
+
+A threshold is a small object with ``fit(scores, indicator, sample_weight)`` and
+``__call__(scores)``; the latter returns t for each row (and label), ready to be subtracted.
+"""
+
+import numbers
+
+import numpy as np
+
+from .validation import check_choice
+
+# How far beyond the outermost score a cut lies: half of the margin that pairs are trained to have.
+HALF_MARGIN = 0.5
+
+
+def optimal_cuts(scores, indicator, weight=None):
+    """For each row, the cut that misclassifies the least weight of its entries.
+
+    Entries above the cut are called relevant. Cuts lie midway between neighbouring scores, or half
+    a margin beyond the lowest or highest. Of several best cuts the one with most room is taken.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, q)
+    indicator : ndarray of shape (n, q), bool
+    weight : ndarray of shape (q,), optional
+        Cost of misclassifying an entry.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    n, q = scores.shape
+    order = np.argsort(scores, axis=1)
+    ranked = np.take_along_axis(scores, order, axis=1)
+    relevant = np.take_along_axis(indicator, order, axis=1)
+    cost = np.ones(q) if weight is None else weight
+    cost = cost[order]
+    # errors[:, j]: relevant entries among the j lowest plus irrelevant ones among the others
+    signed = np.where(relevant, cost, -cost)
+    errors = np.zeros((n, q + 1))
+    np.cumsum(signed, axis=1, out=errors[:, 1:])
+    room = np.empty((n, q + 1))
+    room[:, 1:-1] = np.diff(ranked, axis=1)
+    room[:, [0, -1]] = 2 * HALF_MARGIN
+    errors[room <= 0.0] = np.inf
+    best = errors <= errors.min(axis=1, keepdims=True) + 1e-12 * cost.sum(axis=1, keepdims=True)
+    chosen = np.where(best, room, -1.0).argmax(axis=1)
+    padded = np.empty((n, q + 2))
+    padded[:, 1:-1] = ranked
+    padded[:, 0] = ranked[:, 0] - 2 * HALF_MARGIN
+    padded[:, -1] = ranked[:, -1] + 2 * HALF_MARGIN
+    rows = np.arange(n)
+    return 0.5 * (padded[rows, chosen] + padded[rows, chosen + 1])
+
+
+class RegressionThreshold:
+    """t(x) = wᵀ f(x) + b, a linear model of each training row's best cut (Elisseeff and Weston).
+
+    The target for a row is the cut with the smallest Hamming loss; the model is fitted by least
+    squares on the row's label scores (minimum norm where they are linearly dependent).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (q,)
+    intercept_ : float
+    """
+
+    def fit(self, scores, indicator, sample_weight=None):
+        root = np.ones(len(scores)) if sample_weight is None else np.sqrt(sample_weight)
+        design = np.column_stack([scores, np.ones(len(scores))]) * root[:, None]
+        cuts = optimal_cuts(scores, indicator) * root
+        solution = np.linalg.lstsq(design, cuts, rcond=None)[0]
+        self.coef_, self.intercept_ = solution[:-1], float(solution[-1])
+        return self
+
+    def __call__(self, scores):
+        return (scores @ self.coef_ + self.intercept_)[:, None]
+
+
+class PerLabelThreshold:
+    """t_k for each label: the cut that misclassifies the fewest training rows (paper 001).
+
+    Attributes
+    ----------
+    values_ : ndarray of shape (q,)
+    """
+
+    def fit(self, scores, indicator, sample_weight=None):
+        self.values_ = optimal_cuts(scores.T, indicator.T, sample_weight)
+        return self
+
+    def __call__(self, scores):
+        return self.values_
+
+
+class FixedThreshold:
+    """The same number for every row and label.
+
+    Parameters
+    ----------
+    value : float
+    """
+
+    def __init__(self, value):
+        self.value = value
+
+    def fit(self, scores, indicator, sample_weight=None):
+        return self
+
+    def __call__(self, scores):
+        return self.value
+
+
+def make_threshold(threshold):
+    """The threshold object for an estimator's ``threshold`` parameter."""
+    if isinstance(threshold, numbers.Real) and not isinstance(threshold, bool):
+        if not np.isfinite(threshold):
+            raise ValueError(f"threshold must be finite; got {threshold!r}.")
+        return FixedThreshold(float(threshold))
+    check_choice("threshold", threshold, ("regression", "per-label", "zero"))
+    return {
+        "regression": RegressionThreshold,
+        "per-label": PerLabelThreshold,
+        "zero": lambda: FixedThreshold(0.0),
+    }[threshold]()

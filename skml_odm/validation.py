@@ -1,0 +1,109 @@
+"""Checks of what users pass in; every message names the argument, the value and what is allowed."""
+
+import numbers
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+
+def check_real(name, value, low, high=np.inf, *, open_low=False, integer=False):
+    """Raise unless ``value`` is a finite number in [low, high] (or (low, high] if ``open_low``)."""
+    kind = numbers.Integral if integer else numbers.Real
+    fits = (
+        isinstance(value, kind)
+        and not isinstance(value, bool | np.bool_)
+        and np.isfinite(value)
+        and (low < value if open_low else low <= value)
+        and value <= high
+    )
+    if not fits:
+        noun = "an integer" if integer else "a number"
+        left = "(" if open_low else "["
+        right = "]" if np.isfinite(high) else ")"
+        raise ValueError(f"{name} must be {noun} in {left}{low:g}, {high:g}{right}; got {value!r}.")
+
+
+def check_choice(name, value, allowed):
+    """Raise unless ``value`` is one of the allowed strings."""
+    if not (isinstance(value, str) and value in allowed):
+        names = ", ".join(map(repr, allowed))
+        raise ValueError(f"{name} must be one of {names}; got {value!r}.")
+
+
+def check_bool(name, value):
+    """Raise unless ``value`` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {value!r}.")
+
+
+def as_plain_array(X):
+    """Undo ``np.matrix``, which scikit-learn rejects and the host's users still pass."""
+    return np.asarray(X) if isinstance(X, np.matrix) else X
+
+
+class Target:
+    """A validated target: the labels as booleans, and the container predictions go back into.
+
+    Attributes
+    ----------
+    indicator : ndarray of shape (m, q), bool
+    classes : ndarray
+        Label numbers 0 … q−1 of a two-dimensional target, class values of a one-dimensional one.
+    container : {"sparse", "dense", "column"}
+        What ``predict`` returns: a CSR matrix, an array, or a one-dimensional array.
+    """
+
+    def __init__(self, y):
+        if y is None:
+            raise ValueError("y must be a label matrix of zeros and ones; got None.")
+        y = as_plain_array(y)
+        if not sparse.issparse(y) and np.ndim(y) == 1:
+            self._from_column(y)
+        else:
+            self._from_matrix(y)
+
+    def _from_column(self, y):
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        if type_of_target(y) == "multiclass":
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass. "
+                "y must be a matrix with a column of zeros and ones per label, or one-dimensional "
+                f"with at most two classes; got {len(np.unique(y))} classes."
+            )
+        self.classes, codes = np.unique(y, return_inverse=True)
+        # of a single class, all rows are as relevant as its truth value says
+        positive = codes == 1 if len(self.classes) == 2 else np.full(len(y), bool(self.classes[0]))
+        self.indicator = positive[:, None]
+        self.container = "column"
+
+    def _from_matrix(self, y):
+        self.container = "sparse" if sparse.issparse(y) else "dense"
+        y = check_array(
+            y, accept_sparse="csr", dtype=None, ensure_min_samples=1, input_name="y"
+        )
+        values = y.data if sparse.issparse(y) else y
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"y must hold only 0 and 1; got dtype {values.dtype}.")
+        wrong = values[(values != 0) & (values != 1)]
+        if wrong.size:
+            raise ValueError(f"y must hold only 0 and 1 (label absent, present); got {wrong[0]!r}.")
+        y = y.toarray() if sparse.issparse(y) else y
+        self.indicator = np.ascontiguousarray(y != 0)
+        self.classes = np.arange(y.shape[1])
+
+    def __len__(self):
+        return len(self.indicator)
+
+
+def decode(positive, classes, container):
+    """Put predicted labels (n × q booleans) into the container of the training target."""
+    if container == "sparse":
+        return sparse.csr_matrix(positive.astype(np.int64))
+    if container == "dense":
+        return positive.astype(np.int64)
+    if len(classes) == 1:
+        return np.full(len(positive), classes[0])
+    return classes[positive[:, 0].astype(np.intp)]
