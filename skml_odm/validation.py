@@ -4,7 +4,7 @@ import numbers
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 
@@ -57,15 +57,16 @@ class Target:
 
     def __init__(self, y):
         if y is None:
-            raise ValueError("y must be a label matrix of zeros and ones; got None.")
-        y = as_plain_array(y)
-        if not sparse.issparse(y) and np.ndim(y) == 1:
+            raise ValueError("fit requires y to be passed, but the target y is None.")
+        y = check_array(
+            as_plain_array(y), accept_sparse="csr", dtype=None, ensure_2d=False, input_name="y"
+        )
+        if y.ndim == 1:
             self._from_column(y)
         else:
             self._from_matrix(y)
 
     def _from_column(self, y):
-        y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         if type_of_target(y) == "multiclass":
             raise ValueError(
@@ -81,9 +82,6 @@ class Target:
 
     def _from_matrix(self, y):
         self.container = "sparse" if sparse.issparse(y) else "dense"
-        y = check_array(
-            y, accept_sparse="csr", dtype=None, ensure_min_samples=1, input_name="y"
-        )
         values = y.data if sparse.issparse(y) else y
         if values.dtype.kind not in "biuf":
             raise ValueError(f"y must hold only 0 and 1; got dtype {values.dtype}.")

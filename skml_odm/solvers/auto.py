@@ -2,11 +2,13 @@
 
 import math
 
-from .bcd import bcd
+from .bcd import PANEL_ROWS, bcd
 from .newton import newton
 
 # Newton's method takes about as long as this many epochs.
 PATIENCE = 20
+
+EXACT = 1e-20
 
 
 def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
@@ -21,6 +23,11 @@ def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
         rate = (gaps[-1] / gaps[-4]) ** (1 / 3) if gaps[-1] > 0 else 0.0
         return rate >= 1.0 or math.log(tol / gaps[-1]) < PATIENCE * math.log(max(rate, 1e-300))
 
+    if loss.shape[0] <= PANEL_ROWS:
+        # so small that an exact solution costs next to nothing
+        result = newton(operator, loss, tol=min(tol, EXACT), max_iter=max_iter, verbose=verbose)
+        result.converged = result.gap <= tol
+        return result
     first = bcd(
         operator,
         loss,

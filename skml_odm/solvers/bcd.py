@@ -154,8 +154,8 @@ def bcd(
         if operator.intercept:
             surplus += 0.5 * np.sum((b - total) ** 2)
         dual = concave + np.vdot(b, total) - 0.5 * operator.intercept * np.vdot(total, total)
-        gaps.append(relative_gap(dual + surplus, dual))
-        trace.add(epoch, dual + surplus, dual)
+        gaps.append(relative_gap(dual + surplus, surplus))
+        trace.add(epoch, dual + surplus, surplus)
         if operator.intercept:
             change = intercept_step(met, b - total)
             b -= change
@@ -170,9 +170,9 @@ def bcd(
             worth_a_look = expected * tol / gap
         if give_up is not None and give_up(gaps[1:]):
             break
-    scores, primal, dual = certificate or _certify(operator, loss, A, b, conjugate)
-    converged = relative_gap(primal, dual) <= tol
-    return Result(A, b, scores, primal, dual, epoch, converged, trace.entries)
+    scores, primal, difference = certificate or _certify(operator, loss, A, b, conjugate)
+    converged = relative_gap(primal, difference) <= tol
+    return Result(A, b, scores, primal, difference, epoch, converged, trace.entries)
 
 
 class InterceptStep:
@@ -192,10 +192,12 @@ class InterceptStep:
 
 
 def _certify(operator, loss, A, b, conjugate):
-    """Scores, primal value and dual value of the current coefficients, all computed anew."""
+    """Scores, primal value and duality gap of the current coefficients, all computed anew."""
     scores = operator.product(A)
-    total = operator.intercept * A.sum(axis=0)
+    total = A.sum(axis=0)
     dual = conjugate.sum() - 0.5 * np.vdot(A, scores)
-    scores += b - total
-    quadratic = np.vdot(A, scores) - np.vdot(A.sum(axis=0), b) + np.vdot(b, b)
-    return scores, 0.5 * quadratic + loss.evaluate(scores)[0], dual
+    if operator.intercept:
+        # the product has the intercept Σ_i A_i; the descent has moved on to b
+        scores += b - total
+    primal = loss.evaluate(scores)[0] + 0.5 * (np.vdot(A, scores) + np.vdot(b, b - total))
+    return scores, primal, primal - dual

@@ -4,8 +4,9 @@
 
 A is optimal exactly when A = G(K A), G = −∇L. With F = K A and the residual R = G(F) − A the Newton
 direction solves (I + D K) X = R, D = ∇²L(F). Conjugate gradients need one product K V per step.
-The certificate costs one more: G = G(F) is dual feasible with the value
-L(F) + ⟨G, F⟩ − ½⟨G, K G⟩, and K G = F + K R.
+
+The certificate costs one more. G = G(F) is dual feasible with the value L(F) + ⟨G, F⟩ − ½⟨G, K G⟩;
+put in G = A + R and K A = F, and all that remains of the duality gap is ½⟨R, K R⟩.
 """
 
 import numpy as np
@@ -47,20 +48,16 @@ def newton(operator, loss, *, tol, max_iter, start=None, verbose=0):
     iteration = 0
     while True:
         value, R = loss.evaluate(F)
-        linear = np.vdot(R, F)
         R -= A
-        KR = operator.product(R)
-        quadratic = np.vdot(A, F)
-        primal = value + 0.5 * quadratic
-        # ½⟨G, K G⟩ with G = A + R and K G = F + K R
-        dual = value + linear - 0.5 * (quadratic + np.vdot(R, F) + np.vdot(R + A, KR))
-        gap = relative_gap(primal, dual)
+        primal = value + 0.5 * np.vdot(A, F)
+        difference = 0.5 * np.vdot(R, operator.product(R))
+        gap = relative_gap(primal, difference)
         done = gap <= tol or iteration == max_iter
         if done and not recomputed:
             F = operator.product(A)
             recomputed = True
             continue
-        trace.add(iteration, primal, dual)
+        trace.add(iteration, primal, difference)
         if done:
             break
         iteration += 1
@@ -68,14 +65,12 @@ def newton(operator, loss, *, tol, max_iter, start=None, verbose=0):
         # accurate enough for fast convergence, but no more than the tolerance asks for
         forcing = min(0.3, max(gap**0.5, (0.1 * tol / gap) ** 0.5))
         X, KX = _direction(operator, loss, F, R, precondition, forcing)
-        t = _step_length(loss, A, F, X, KX)
-        X *= t
-        KX *= t
-        A += X
-        F += KX
+        t = _step_length(loss, F, X, KX)
+        A += t * X
+        F += t * KX
         recomputed = False
-    intercept = operator.intercept * A.sum(axis=0)
-    return Result(A, intercept, F, primal, dual, max(iteration, 1), gap <= tol, trace.entries)
+    b = operator.intercept * A.sum(axis=0)
+    return Result(A, b, F, primal, difference, max(iteration, 1), gap <= tol, trace.entries)
 
 
 class Preconditioner:
@@ -140,7 +135,7 @@ def _direction(operator, loss, F, R, precondition, forcing):
     return X, KX
 
 
-def _step_length(loss, A, F, X, KX):
+def _step_length(loss, F, X, KX):
     """Find t with a small derivative of t ↦ P(A + tX), which is convex.
 
     The derivative ⟨X, F + tKX⟩ − ⟨G(F + tKX), KX⟩ is increasing and piecewise linear; a safeguarded
