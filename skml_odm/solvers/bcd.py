@@ -179,16 +179,22 @@ class InterceptStep:
     """An approximate Newton step on b = Σ_i A_i(b), the optimality condition of the intercept.
 
     A common shift of all scores by b changes Σ_i A_i by about −1ᵀ(D⁻¹ + K)⁻¹1 b, D the average
-    Hessian of the loss.
+    Hessian of the loss. That is an estimate: steps are halved while the residual grows.
     """
 
     def __init__(self, operator, loss):
         self.loss = loss
         self.landmarks = Landmarks(operator, INTERCEPT_LANDMARKS, intercept=False)
+        self.length = 1.0
+        self.last = np.inf
 
     def __call__(self, scores, residual):
+        size = np.vdot(residual, residual)
+        self.length = 0.5 * self.length if size > self.last else min(1.0, 1.2 * self.length)
+        self.last = size
         values, vectors = self.loss.curvature_modes(scores)
-        return vectors @ (vectors.T @ residual / (1.0 + self.landmarks.constant_response(values)))
+        response = self.landmarks.constant_response(values)
+        return self.length * (vectors @ (vectors.T @ residual / (1.0 + response)))
 
 
 def _certify(operator, loss, A, b, conjugate):

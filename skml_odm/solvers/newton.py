@@ -10,13 +10,18 @@ put in G = A + R and K A = F, and all that remains of the duality gap is ½⟨R,
 """
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from .landmarks import Landmarks
 from .result import Result, Trace, relative_gap
 
 MAX_CG = 1000
+MAX_CG_IF_SMALL = 60
+MAX_DENSE = 2000
 MAX_LINE_SEARCH = 40
 MAX_LANDMARKS = 256
+CANCELLATION = 1e6
+RIDGE = 1e-9
 
 
 def newton(operator, loss, *, tol, max_iter, start=None, verbose=0):
@@ -41,10 +46,11 @@ def newton(operator, loss, *, tol, max_iter, start=None, verbose=0):
     """
     trace = Trace("newton", verbose)
     m = loss.shape[0]
-    precondition = Preconditioner(operator, min(MAX_LANDMARKS, 1 + m // 6))
+    precondition = Preconditioner(operator, min(MAX_LANDMARKS, max(100, m // 6)))
     A = np.zeros(loss.shape) if start is None else start.copy()
     F = np.zeros(loss.shape) if start is None else operator.product(A)
     recomputed = True
+    last, care, hard = np.inf, 1.0, False
     iteration = 0
     while True:
         value, R = loss.evaluate(F)
@@ -62,9 +68,16 @@ def newton(operator, loss, *, tol, max_iter, start=None, verbose=0):
             break
         iteration += 1
         precondition.update(*loss.curvature_modes(F))
-        # accurate enough for fast convergence, but no more than the tolerance asks for
-        forcing = min(0.3, max(gap**0.5, (0.1 * tol / gap) ** 0.5))
-        X, KX = _direction(operator, loss, F, R, precondition, forcing)
+        # accurate enough for fast convergence, but no more than the tolerance asks for; more
+        # where the last step did not bring the gap down: what is left then hides in soft directions
+        care = 0.1 * care if gap > 0.5 * last else min(1.0, 3.0 * care)
+        last = gap
+        forcing = care * min(0.3, max(gap**0.5, (0.1 * tol / gap) ** 0.5))
+        if not hard:
+            X, KX, hard = _direction(operator, loss, F, R, precondition, forcing)
+        if hard:
+            X = _dense_direction(operator, loss, F, R)
+            KX = operator.product(X)
         t = _step_length(loss, F, X, KX)
         A += t * X
         F += t * KX
@@ -88,7 +101,10 @@ class Preconditioner:
 
     def update(self, values, vectors):
         """Take over the eigenvalues and eigenvectors of the average Hessian."""
-        scaled = np.outer(self.weight, values)
+        # beyond CANCELLATION the difference R − E_S T K[S, :] R would be lost in rounding
+        scaled = np.minimum(
+            np.outer(self.weight, values), CANCELLATION / self.landmarks.values[:, None]
+        )
         self.factor = scaled / (1.0 + scaled * self.landmarks.values[:, None])
         self.label_vectors = vectors
 
@@ -101,18 +117,27 @@ class Preconditioner:
 
 
 def _direction(operator, loss, F, R, precondition, forcing):
-    """Solve (I + D K) X = R by preconditioned conjugate gradients; return X and K X.
+    """Solve (I + D K) X = R by preconditioned conjugate gradients.
+
+    Returns X, K X, and whether the system was so hard that a dense factorisation is the better way.
 
     This is the method for the symmetric system (K⁻¹ + D) Y = R in Y = K X, whose preconditioner is
     K · precondition; K⁻¹ never appears because Y's preimage X is carried along.
     """
+    ridge = RIDGE * precondition.landmarks.diagonal
+
+    def product(V):
+        return operator.product(V) + ridge * V
+
     X, KX = np.zeros_like(R), np.zeros_like(R)
-    Z = precondition(R)
-    KZ = operator.product(Z)
+    r = R.copy()
+    small = R.size <= MAX_DENSE
+    Z = precondition(r)
+    KZ = product(Z)
     P, KP = Z, KZ
-    square = np.vdot(R, KZ)
+    square = np.vdot(r, KZ)
     target = forcing**2 * square
-    for _ in range(MAX_CG):
+    for _ in range(MAX_CG_IF_SMALL if small else MAX_CG):
         Q = loss.hessian_product(F, KP)
         Q += P
         curvature = np.vdot(KP, Q)
@@ -122,17 +147,38 @@ def _direction(operator, loss, F, R, precondition, forcing):
         X += length * P
         KX += length * KP
         Q *= length
-        R -= Q
-        Z = precondition(R)
-        KZ = operator.product(Z)
-        old, square = square, np.vdot(R, KZ)
+        r -= Q
+        Z = precondition(r)
+        KZ = product(Z)
+        old, square = square, np.vdot(r, KZ)
         if square <= target:
             break
         P *= square / old
         P += Z
         KP *= square / old
         KP += KZ
-    return X, KX
+    return X, KX - ridge * X, small and square > target
+
+
+def _dense_direction(operator, loss, F, R):
+    """Solve (I + D K) X = R by a Cholesky factorisation of order mq.
+
+    With D = H Hᵀ, row by row, X = R − H (I + Hᵀ K H)⁻¹ Hᵀ K R.
+    """
+    m, q = loss.shape
+    K = operator.product(np.eye(m))
+    blocks = np.stack(
+        [loss.hessian_product(F, np.tile(unit, (m, 1))) for unit in np.eye(q)], axis=2
+    )
+    values, vectors = np.linalg.eigh(blocks)
+    half = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    stacked = half.transpose(0, 2, 1).reshape(m * q, q)
+    matrix = stacked @ stacked.T
+    matrix *= np.repeat(np.repeat(K, q, axis=0), q, axis=1)
+    matrix[np.diag_indices(m * q)] += 1.0
+    inner = np.einsum("ika,ik->ia", half, K @ R).ravel()
+    inner = cho_solve(cho_factor(matrix, overwrite_a=True), inner).reshape(m, q)
+    return R - np.einsum("ika,ia->ik", half, inner)
 
 
 def _step_length(loss, F, X, KX):
@@ -147,7 +193,9 @@ def _step_length(loss, F, X, KX):
         return linear + t * square - np.vdot(loss.evaluate(F + t * KX)[1], KX)
 
     low, low_slope, high, high_slope = 0.0, derivative(0.0), None, None
-    wanted = 0.1 * abs(low_slope)
+    if low_slope >= 0.0:
+        return 0.0
+    wanted = -0.1 * low_slope
     t = 1.0
     for _ in range(MAX_LINE_SEARCH):
         slope = derivative(t)

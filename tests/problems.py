@@ -1,0 +1,118 @@
+"""Random learning problems, and an independent solver for small ones."""
+
+import numpy as np
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from skml_odm.losses import PairLoss
+from skml_odm.operators import KernelOperator, LinearOperator
+
+SEMIDEFINITE = ("linear", "rbf", "poly", "cosine", "laplacian")
+
+
+def random_indicator(rng, m, q):
+    """Labels of any density, with rows that have none and rows that have all."""
+    indicator = rng.random((m, q)) < rng.uniform(0.1, 0.9)
+    indicator[rng.random(m) < 0.1] = False
+    indicator[rng.random(m) < 0.05] = True
+    return indicator
+
+
+def random_problem(seed, largest=120):
+    """An operator and a loss with random size, labels, C (2⁻² … 2¹⁰), θ, μ and kernel."""
+    rng = np.random.default_rng(seed)
+    m, q, d = rng.integers(2, largest), rng.integers(2, 9), rng.integers(1, 12)
+    X = rng.normal(size=(m, d)) * 2.0 ** rng.uniform(-2, 2)
+    if rng.random() < 0.3:
+        X[rng.integers(m, size=m // 3)] = X[0]
+    indicator = random_indicator(rng, m, q)
+    loss = PairLoss(
+        indicator,
+        C=2.0 ** rng.uniform(-2, 10),
+        theta=rng.choice([0.0, rng.uniform(0, 1), 0.9]),
+        mu=rng.choice([0.0, rng.uniform(0, 1), 1.0]),
+        sample_weight=rng.uniform(0, 2, size=m) if rng.random() < 0.3 else None,
+    )
+    intercept = bool(rng.random() < 0.5)
+    kernel = SEMIDEFINITE[seed % len(SEMIDEFINITE)]
+    if kernel == "linear":
+        return LinearOperator(X, intercept), loss
+    parameters = {
+        "rbf": {"gamma": 2.0 ** rng.uniform(-6, 1) / d},
+        "laplacian": {"gamma": 2.0 ** rng.uniform(-4, 1) / d},
+        "poly": {"degree": int(rng.integers(1, 4)), "gamma": 1.0 / d, "coef0": rng.uniform(0, 1)},
+    }.get(kernel, {})
+    return KernelOperator(pairwise_kernels(X, metric=kernel, **parameters), intercept), loss
+
+
+def full_matrix(operator):
+    """K as the problem means it, with its intercept."""
+    return operator.product(np.eye(operator.shape[0]))
+
+
+def pair_rows(loss):
+    """Every label pair as (row, relevant label, irrelevant label)."""
+    for i in range(loss.shape[0]):
+        if loss.weight[i] > 0:
+            p = loss.n_relevant[i]
+            for k in loss.order[i, :p]:
+                for label in loss.order[i, p:]:
+                    yield i, k, label
+
+
+def primal_value(operator, loss, A, b=None):
+    """P(A, b) by definition: every pair spelled out."""
+    K = full_matrix(operator)
+    if b is not None and operator.intercept:
+        K = K - 1.0
+    F = K @ A
+    value = 0.5 * np.vdot(A, F)
+    if b is not None and operator.intercept:
+        F = F + b
+        value += 0.5 * b @ b
+    for i, k, label in pair_rows(loss):
+        margin = F[i, k] - F[i, label]
+        value += 0.5 * loss.weight[i] * max(loss.lower - margin, 0.0) ** 2
+        value += 0.5 * loss.weight[i] * loss.mu * max(margin - loss.upper, 0.0) ** 2
+    return value
+
+
+def optimum_by_quadratic_program(operator, loss):
+    """Optimal value from Clarabel, on the primal with one slack variable per pair and side.
+
+    Variables: weights in the range of K (a factor Φ with K = Φ Φᵀ), then ξ, then ε.
+    """
+    import clarabel
+    from scipy import sparse
+
+    values, vectors = np.linalg.eigh(full_matrix(operator))
+    keep = values > 1e-12 * values[-1]
+    features = vectors[:, keep] * np.sqrt(values[keep])
+    (m, q), r = loss.shape, keep.sum()
+    pairs = list(pair_rows(loss))
+    n = len(pairs)
+    two_sided = loss.mu > 0
+    margins = np.zeros((n, r * q))
+    for row, (i, k, label) in enumerate(pairs):
+        margins[row, k * r : (k + 1) * r] = features[i]
+        margins[row, label * r : (label + 1) * r] = -features[i]
+    weight = np.array([loss.weight[i] for i, _, _ in pairs])
+    n_slack = n * (1 + two_sided)
+    cost = np.concatenate([np.ones(r * q), weight, loss.mu * weight])[: r * q + n_slack]
+    # margin + ξ ≥ lower and −margin + ε ≥ −upper, as b − A x ≥ 0
+    constraints = np.vstack([-margins, margins][: 1 + two_sided])
+    bounds = np.concatenate([np.full(n, -loss.lower), np.full(n, loss.upper)])[:n_slack]
+    matrix = sparse.hstack([sparse.csc_matrix(constraints), -sparse.eye(n_slack)], format="csc")
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+    solver = clarabel.DefaultSolver(
+        sparse.diags(cost, format="csc"),
+        np.zeros(len(cost)),
+        matrix,
+        bounds,
+        [clarabel.NonnegativeConeT(n_slack)],
+        settings,
+    )
+    solution = solver.solve()
+    assert str(solution.status) == "Solved", solution.status
+    return solution.obj_val
