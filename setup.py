@@ -9,8 +9,10 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 DEBUG = os.environ.get("SKML_ODM_DEBUG", "0") not in ("", "0")
+# checked and unchecked builds never share a file
+BUILD = "build/debug" if DEBUG else "build"
 
-directives = {
+DIRECTIVES = {
     "language_level": 3,
     "boundscheck": DEBUG,
     "wraparound": False,
@@ -20,20 +22,25 @@ directives = {
     "freethreading_compatible": True,
 }
 
-modules = [
+MODULES = [
     "skml_odm._gram",
     "skml_odm.solvers._pair_loss",
     "skml_odm.solvers._block",
     "skml_odm.solvers._m3",
 ]
 
-extensions = [
-    Extension(
-        name,
-        [name.replace(".", "/") + ".pyx"],
-        extra_compile_args=[] if os.name == "nt" else ["-O3"],
-    )
-    for name in modules
-]
-
-setup(ext_modules=cythonize(extensions, compiler_directives=directives, force=DEBUG))
+setup(
+    ext_modules=cythonize(
+        [
+            Extension(
+                name,
+                [name.replace(".", "/") + ".pyx"],
+                extra_compile_args=[] if os.name == "nt" else ["-O3"],
+            )
+            for name in MODULES
+        ],
+        compiler_directives=DIRECTIVES,
+        build_dir=f"{BUILD}/cython",
+    ),
+    options={"build": {"build_base": BUILD}},
+)

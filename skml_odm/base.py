@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from .kernels import make_kernel, semidefinite_part
 from .operators import KernelOperator, LinearOperator
 from .thresholds import make_threshold
-from .validation import Target, as_plain_array, check_bool, decode
+from .validation import Target, as_plain_array, canonical, check_bool, decode
 
 # Kernel values computed at a time when new rows are scored.
 SCORED_ENTRIES = 4_000_000
@@ -99,6 +99,9 @@ class KernelLabelRanker(MLClassifierBase):
         coefficients = result.coefficients[:, :n_labels]
         if eigenvectors is not None:
             coefficients = eigenvectors @ (eigenvectors.T @ coefficients)
+        # what an earlier fit with another kernel may have left
+        for name in ("coef_", "X_fit_"):
+            vars(self).pop(name, None)
         self.dual_coef_ = coefficients
         self.intercept_ = result.intercept[:n_labels]
         if isinstance(operator, LinearOperator):
@@ -183,6 +186,8 @@ class KernelLabelRanker(MLClassifierBase):
             dtype=np.float64,
             order=None if sparse.issparse(X) else "C",
         )
+        if sparse.issparse(X):
+            return canonical(X)
         if pairwise and reset and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"X must be a square kernel matrix for kernel='precomputed'; got shape {X.shape}."

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from ._gram import gaussian_rows, sparse_gram_rows
-from .validation import check_choice, check_real
+from .validation import canonical, check_choice, check_real
 
 NAMES = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed")
 
@@ -114,10 +114,8 @@ def gaussian_kernel(X, gamma):
     m = X.shape[0]
     K = np.empty((m, m))
     if sparse.issparse(X):
-        by_row, by_column = X.tocsr().astype(np.float64), X.tocsc().astype(np.float64)
         parts = []
-        for matrix in (by_row, by_column):
-            matrix.sum_duplicates()
+        for matrix in (canonical(X), canonical(X.tocsc())):
             indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
             parts += [indptr, indices, matrix.data]
         norms = np.asarray(X.multiply(X).sum(axis=1)).ravel()

@@ -43,6 +43,14 @@ def as_plain_array(X):
     return np.asarray(X) if isinstance(X, np.matrix) else X
 
 
+def canonical(matrix):
+    """A sparse matrix with sorted indices and every entry stored once; the input is not changed."""
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
 class Target:
     """A validated target: the labels as booleans, and the container predictions go back into.
 
@@ -81,7 +89,10 @@ class Target:
         self.container = "column"
 
     def _from_matrix(self, y):
-        self.container = "sparse" if sparse.issparse(y) else "dense"
+        self.container = "dense"
+        if sparse.issparse(y):
+            self.container = "sparse"
+            y = canonical(y)
         values = y.data if sparse.issparse(y) else y
         if values.dtype.kind not in "biuf":
             raise ValueError(f"y must hold only 0 and 1; got dtype {values.dtype}.")

@@ -110,10 +110,6 @@ def as_array(labels):
     return labels.toarray() if sparse.issparse(labels) else np.asarray(labels)
 
 
-def sparse_container(name):
-    return getattr(sparse, name)
-
-
 def read_only(array):
     array = array.copy()
     array.flags.writeable = False
@@ -175,7 +171,7 @@ CONTAINERS = {
     "64-bit csr": wide_csr,
     "explicit zeros": explicit_zeros_csr,
     "unsorted csr": shuffled_csr,
-    **{name: sparse_container(name) for name in SPARSE_TYPES},
+    **{name: getattr(sparse, name) for name in SPARSE_TYPES},
 }
 
 
@@ -242,12 +238,12 @@ def test_any_container_of_labels(fitted, estimator, name):
 def test_features_and_labels_in_one_container(fitted, estimator, name):
     """The host's own check: both sides in the same container, split by scikit-learn."""
     convert = CONTAINERS[name]
-    both = convert(X_ALL), convert(Y_ALL)
-    if name.startswith(("bsr", "coo", "dia")):
-        both = convert(X), convert(X_NEW), convert(Y), convert(Y_NEW)  # cannot be indexed
+    if name.startswith(("bsr", "coo", "dia")):  # these cannot be indexed
+        parts = convert(X), convert(X_NEW), convert(Y), convert(Y_NEW)
     else:
-        both = train_test_split(*both, test_size=0.33, random_state=42)
-    X_train, X_test, y_train, y_test = both
+        whole = convert(X_ALL), convert(Y_ALL)
+        parts = train_test_split(*whole, test_size=0.33, random_state=42)
+    X_train, X_test, y_train, y_test = parts
     prediction = estimator.fit(X_train, y_train).predict(X_test)
     assert prediction.shape == y_test.shape
     assert_mirrors(prediction, y_train)

@@ -1,0 +1,1 @@
+"""Measurements side by side with peers; run ``python -m benchmarks`` for the list."""

@@ -1,0 +1,22 @@
+"""``python -m benchmarks NAME``: run one of the measurements."""
+
+import argparse
+
+from . import mlodm, papers
+
+COMMANDS = {"mlodm": mlodm, "papers": papers}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="NAME")
+    for name, module in COMMANDS.items():
+        summary = module.__doc__.splitlines()[0]
+        subparser = subparsers.add_parser(name, help=summary, description=module.__doc__)
+        module.add_arguments(subparser)
+    arguments = parser.parse_args()
+    COMMANDS[arguments.command].run(arguments)
+
+
+if __name__ == "__main__":
+    main()

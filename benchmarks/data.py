@@ -1,0 +1,58 @@
+"""The real data sets: found through SKML_ODM_DATA, scaled as the papers scale them."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
+
+FOLDER = Path(os.environ.get("SKML_ODM_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+class Split(NamedTuple):
+    """Training and test part of a data set; labels are boolean."""
+
+    X_train: object
+    y_train: np.ndarray
+    X_test: object
+    y_test: np.ndarray
+
+
+def load(name, swap=False, labelled_only=False):
+    """Load a data set with its publishers' split, every feature in [0, 1] on the training part.
+
+    Parameters
+    ----------
+    name : str
+    swap : bool
+        Exchange training and test part.
+    labelled_only : bool
+        Drop rows without labels.
+
+    Returns
+    -------
+    Split
+    """
+    path = FOLDER / f"{name}.npz"
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is missing; set SKML_ODM_DATA to the folder that has it.")
+    with np.load(path, allow_pickle=False) as file:
+        X, Y = _matrix(file, "X"), _matrix(file, "Y")
+        train, test = file["train_idx"], file["test_idx"]
+    Y = (Y.toarray() if sparse.issparse(Y) else Y).astype(bool)
+    if swap:
+        train, test = test, train
+    if labelled_only:
+        train, test = (rows[Y[rows].any(axis=1)] for rows in (train, test))
+    scaler = (MaxAbsScaler() if sparse.issparse(X) else MinMaxScaler()).fit(X[train])
+    return Split(scaler.transform(X[train]), Y[train], scaler.transform(X[test]), Y[test])
+
+
+def _matrix(file, key):
+    """A dense array, or a CSR matrix stored in parts."""
+    if key in file:
+        return file[key].astype(np.float64)
+    parts = tuple(file[f"{key}_{part}"] for part in ("data", "indices", "indptr"))
+    return sparse.csr_matrix(parts, shape=tuple(file[f"{key}_shape"])).astype(np.float64)

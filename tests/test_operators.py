@@ -1,0 +1,138 @@
+"""Operators against the explicit matrix X Xᵀ (+ 1), and the memory a linear fit takes."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skml_odm import MLODM, operators
+from skml_odm.operators import KernelOperator, LinearOperator
+
+KINDS = ("kernel", "dense", "csr_matrix", "csr_array")
+SLICES = (slice(0, 5), slice(3, None, 4), slice(0, None), slice(2, 3))
+
+
+def make_operator(kind, X, intercept):
+    if kind == "kernel":
+        return KernelOperator(X @ X.T, intercept)
+    if kind == "dense":
+        return LinearOperator(X, intercept)
+    return LinearOperator(getattr(sparse, kind)(X), intercept)
+
+
+def random_rows(m=17, d=4, q=3):
+    rng = np.random.default_rng(m)
+    X = rng.normal(size=(m, d))
+    X[rng.random((m, d)) < 0.4] = 0.0
+    X[2] = 0.0
+    return X, rng.normal(size=(m, q)), rng
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return request.param
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_product(kind, intercept):
+    X, V, _ = random_rows()
+    operator = make_operator(kind, X, intercept)
+    np.testing.assert_allclose(operator.product(V), (X @ X.T + intercept) @ V, atol=1e-12)
+    assert operator.shape == (17, 17)
+    assert operator.intercept is intercept
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("rows", SLICES)
+def test_parts_leave_the_intercept_out(kind, intercept, rows):
+    X, V, rng = random_rows()
+    operator = make_operator(kind, X, intercept)
+    K = X @ X.T
+    np.testing.assert_allclose(operator.product_rows(rows, V), K[rows] @ V, atol=1e-12)
+    few = rng.normal(size=(len(X[rows]), 3))
+    np.testing.assert_allclose(operator.spread(rows, few), K[:, rows] @ few, atol=1e-12)
+    np.testing.assert_allclose(operator.gram(rows), K[rows, rows], atol=1e-12)
+
+
+def test_parts_are_plain_contiguous_arrays(kind):
+    """Compiled code takes nothing else."""
+    X, V, _ = random_rows()
+    operator = make_operator(kind, X, True)
+    gram = operator.gram(slice(1, None, 3))
+    assert type(gram) is np.ndarray
+    assert gram.flags.c_contiguous
+    for result in (operator.product(V), operator.product_rows(slice(0, 4), V)):
+        assert type(result) is np.ndarray
+
+
+def test_follow_knows_the_scores_while_coefficients_change(kind):
+    X, A, rng = random_rows()
+    operator = make_operator(kind, X, False)
+    K = X @ X.T
+    follower = operator.follow(A)
+    for rows in (*SLICES, *SLICES):
+        np.testing.assert_allclose(follower.scores(rows), K[rows] @ A, atol=1e-11)
+        change = rng.normal(size=(len(X[rows]), 3))
+        A[rows] += change
+        follower.changed(rows, change)
+    np.testing.assert_allclose(follower.scores(slice(0, None)), K @ A, atol=1e-11)
+
+
+def test_scores_of_a_follower_may_be_overwritten(kind):
+    X, A, _ = random_rows()
+    follower = make_operator(kind, X, False).follow(A)
+    first = follower.scores(slice(0, 6))
+    kept = first.copy()
+    first += 7.0
+    np.testing.assert_allclose(follower.scores(slice(0, 6)), kept)
+
+
+@pytest.mark.parametrize("work", [1, 60, 200])
+def test_product_does_not_depend_on_chunks(monkeypatch, kind, work):
+    monkeypatch.setattr(operators, "WORK_PER_CALL", work)
+    X, V, _ = random_rows()
+    operator = make_operator(kind, X, True)
+    np.testing.assert_allclose(operator.product(V), (X @ X.T + 1) @ V, atol=1e-12)
+
+
+def test_one_column_and_one_row(kind):
+    X = np.array([[2.0, -1.0]])
+    operator = make_operator(kind, X, True)
+    np.testing.assert_allclose(operator.product(np.array([[3.0]])), [[18.0]])
+
+
+def test_weights_are_the_primal_ones():
+    X, A, _ = random_rows()
+    for operator in (LinearOperator(X, True), LinearOperator(sparse.csr_matrix(X), True)):
+        np.testing.assert_allclose(operator.weights(A), X.T @ A, atol=1e-12)
+
+
+def test_inputs_stay_unchanged(kind):
+    X, V, _ = random_rows()
+    operator = make_operator(kind, X, True)
+    stored = operator.matrix if kind == "kernel" else operator.X
+    for array in (V, stored.data if sparse.issparse(stored) else stored):
+        array.setflags(write=False)
+    operator.product(V)
+    operator.spread(slice(0, 5), V[:5])
+    follower = operator.follow(V)
+    follower.changed(slice(0, 5), V[:5])
+
+
+@pytest.mark.filterwarnings("ignore:MLODM stopped")
+@pytest.mark.parametrize("solver", ["auto", "newton", "bcd", "m3"])
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
+def test_linear_fit_never_forms_the_kernel_matrix(solver, convert):
+    """The peak stays below a tenth of one m × m matrix."""
+    m, d = 3000, 5
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(m, d))
+    y = (X @ rng.normal(size=(d, 3)) > 0).astype(int)
+    X = convert(X)
+    tracemalloc.start()
+    model = MLODM(kernel="linear", solver=solver, tol=1e-1, max_iter=8, random_state=0).fit(X, y)
+    model.predict(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < m * m * 8 / 10
