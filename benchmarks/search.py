@@ -70,7 +70,7 @@ def _fold_losses(X, y, gamma, candidates, fold):
         losses = []
         for candidate in candidates:
             loss = PairLoss(y[train], candidate["C"], candidate["theta"], candidate["mu"])
-            result = auto(operator, loss, tol=1e-3, max_iter=200, random_state=0)
+            result = auto(operator, loss, tol=1e-3, max_iter=300, random_state=0)
             scores = between @ result.coefficients + result.intercept
             losses.append(label_ranking_loss(y[test], scores))
     return losses

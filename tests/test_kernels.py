@@ -278,7 +278,7 @@ def test_asymmetric_callable_kernel_is_refused():
     def lopsided(A, B):
         return A @ (np.arange(16.0).reshape(4, 4) @ B.T)
 
-    with pytest.raises(ValueError, match="kernel.*symmetric"):
+    with pytest.raises(ValueError, match=r"kernel.*symmetric"):
         MLODM(kernel=lopsided).fit(X, y)
 
 

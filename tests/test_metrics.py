@@ -9,7 +9,6 @@ from sklearn.metrics import (
     label_ranking_loss,
 )
 from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.svm import SVC
 
 from skml_odm import MLODM
 from skml_odm.metrics import (
@@ -222,11 +221,3 @@ def test_grid_search_chooses_what_a_loop_chooses(scorer, measure, sign):
     assert search.best_params_["gamma"] == grid["gamma"][int(np.argmax(by_hand))]
     again = MLODM(C=2.0, **search.best_params_).fit(X, y)
     np.testing.assert_allclose(search.decision_function(X), again.decision_function(X))
-
-
-def test_scorers_take_one_dimensional_labels():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 2))
-    y = (X[:, 0] > 0).astype(int)
-    for model in (MLODM().fit(X, y), SVC().fit(X, y)):
-        assert one_error_scorer(model, X, y) <= 0.0

@@ -1,48 +1,72 @@
-"""Whatever reaches the tolerance soonest: block coordinate descent, or Newton's method after it."""
+"""Whatever reaches the tolerance soonest: block coordinate descent and Newton's method take turns.
+
+Descent is unbeatable while it is fast, Newton's method where kernels are wide and C is large; which
+of the two a problem is, is hard to see beforehand. Descent goes first. When it promises to take
+long, Newton's method gets its turn, and if that is not done either, they alternate with growing
+shares of the work: at worst a small multiple of the better one's work is spent.
+"""
 
 import math
 
-from .bcd import PANEL_ROWS, bcd
-from .newton import newton
+from .bcd import PANEL_ROWS, bcd_epochs
+from .iteration import conclude
+from .newton import newton, newton_steps
 
-# Newton's method takes about as long as this many epochs.
+# Descent that needs more epochs than this makes way for Newton's method.
 PATIENCE = 20
+
+# Products K V of Newton's first turn; a typical problem takes less.
+FIRST_TURN = 100
 
 EXACT = 1e-20
 
 
 def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
-    """Start with ``bcd``; hand over to ``newton`` when it would take long.
+    """Solve the problem to a relative duality gap of ``tol``.
 
-    Parameters and result as in both of them; ``max_iter`` bounds the sum of epochs and steps.
+    Parameters and result as in ``bcd`` and ``newton``; ``max_iter`` bounds the sum of epochs and
+    Newton steps.
     """
-
-    def slow(gaps):
-        if len(gaps) < 4:
-            return False
-        rate = (gaps[-1] / gaps[-4]) ** (1 / 3) if gaps[-1] > 0 else 0.0
-        return rate >= 1.0 or math.log(tol / gaps[-1]) < PATIENCE * math.log(max(rate, 1e-300))
-
     if loss.shape[0] <= PANEL_ROWS:
         # so small that an exact solution costs next to nothing
         result = newton(operator, loss, tol=min(tol, EXACT), max_iter=max_iter, verbose=verbose)
         result.converged = result.gap <= tol
         return result
-    first = bcd(
-        operator,
-        loss,
-        tol=tol,
-        max_iter=max_iter,
-        random_state=random_state,
-        give_up=slow,
-        verbose=verbose,
-    )
-    if first.converged or first.n_iter == max_iter:
-        return first
-    start = first.coefficients if first.gap < 0.1 else None
-    second = newton(
-        operator, loss, tol=tol, max_iter=max_iter - first.n_iter, start=start, verbose=verbose
-    )
-    second.n_iter += first.n_iter
-    second.trace = first.trace + second.trace
-    return second
+    descent = bcd_epochs(operator, loss, tol=tol, random_state=random_state, verbose=verbose)
+    second_order = None
+    left = max_iter
+    gaps = []
+    spent = share = 0
+    try:
+        while left > 0:
+            # descent's turn: until it looks slow, or as much work as Newton's method has had
+            spent = 0
+            while left > 0 and (not _slow(gaps, tol) or spent < share):
+                step = next(descent)
+                gaps.append(step.gap)
+                spent += step.n_products
+                left -= 1
+            share = max(FIRST_TURN, 2 * spent)
+            if second_order is None and left > 0:
+                second_order = newton_steps(operator, loss, tol=tol, verbose=verbose)
+            spent = 0
+            while left > 0 and spent < share:
+                spent += next(second_order).n_products
+                left -= 1
+    except StopIteration as end:
+        result = end.value
+    else:
+        candidates = [conclude(solver) for solver in (descent, second_order) if solver]
+        result = min(candidates, key=lambda candidate: candidate.gap)
+    result.n_iter = max_iter - left
+    return result
+
+
+def _slow(gaps, tol):
+    """Whether descent would need more than PATIENCE epochs at the rate of its last three."""
+    if len(gaps) < 4:
+        return False
+    if gaps[-1] == 0.0:
+        return False
+    rate = (gaps[-1] / gaps[-4]) ** (1 / 3)
+    return rate >= 1.0 or math.log(tol / gaps[-1]) < PATIENCE * math.log(rate)

@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from . import _block, _m3
+from .iteration import Step, finish
 from .landmarks import Landmarks
 from .result import Result, Trace, relative_gap
 
@@ -87,7 +88,6 @@ def bcd(
     max_iter,
     random_state=None,
     blocks=ExactBlocks,
-    give_up=None,
     verbose=0,
 ):
     """Solve the problem to a relative duality gap of ``tol``.
@@ -104,8 +104,6 @@ def bcd(
         Order of the panels.
     blocks : class
         The block solver.
-    give_up : callable, optional
-        Told the relative gaps seen so far after every epoch; true ends the descent.
     verbose : int
         Print a line per epoch if positive.
 
@@ -113,6 +111,14 @@ def bcd(
     -------
     Result
     """
+    epochs = bcd_epochs(
+        operator, loss, tol=tol, random_state=random_state, blocks=blocks, verbose=verbose
+    )
+    return finish(epochs, max_iter)
+
+
+def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, verbose=0):
+    """Epochs one at a time; see :mod:`.iteration` for the protocol."""
     rng = check_random_state(random_state)
     trace = Trace("bcd", verbose)
     m, q = loss.shape
@@ -126,12 +132,12 @@ def bcd(
     current = operator.follow(A)
     intercept_step = InterceptStep(operator, loss) if operator.intercept else None
     met = np.zeros((m, q))
-    gaps = [1.0]
-    worth_a_look = tol
-    certificate = None
     # Σ conjugate − ½⟨A, K A⟩ − ⟨b, Σ_i A_i⟩, followed through the blocks' gains
     concave = 0.0
-    for epoch in range(1, max_iter + 1):
+    gap, worth_a_look, last = 1.0, tol, False
+    epoch = 0
+    while not last:
+        epoch += 1
         surplus = 0.0
         for index in rng.permutation(n_panels):
             rows = panels[index].rows
@@ -140,7 +146,7 @@ def bcd(
             met[rows] = scores
             new, shares = A[rows].copy(), conjugate[rows].copy()
             block_surplus, gain = solver.sweep(
-                index, np.ascontiguousarray(scores.T), new, shares, gaps[-1]
+                index, np.ascontiguousarray(scores.T), new, shares, gap
             )
             change = new - A[rows]
             A[rows] = new
@@ -154,23 +160,20 @@ def bcd(
         if operator.intercept:
             surplus += 0.5 * np.sum((b - total) ** 2)
         dual = concave + np.vdot(b, total) - 0.5 * operator.intercept * np.vdot(total, total)
-        gaps.append(relative_gap(dual + surplus, surplus))
+        previous, gap = gap, relative_gap(dual + surplus, surplus)
         trace.add(epoch, dual + surplus, surplus)
         if operator.intercept:
             change = intercept_step(met, b - total)
             b -= change
             concave += np.vdot(change, total)
-        certificate = None
-        expected = gaps[-1] * min(1.0, gaps[-1] / gaps[-2])
-        if expected <= worth_a_look:
-            certificate = _certify(operator, loss, A, b, conjugate)
-            gap = relative_gap(*certificate[1:])
-            if gap <= tol:
+        if gap * min(1.0, gap / previous) <= worth_a_look:
+            scores, primal, difference = _certify(operator, loss, A, b, conjugate)
+            if relative_gap(primal, difference) <= tol:
                 break
-            worth_a_look = expected * tol / gap
-        if give_up is not None and give_up(gaps[1:]):
-            break
-    scores, primal, difference = certificate or _certify(operator, loss, A, b, conjugate)
+            worth_a_look = 0.5 * min(gap, worth_a_look)
+        last = yield Step(gap, 2)
+    else:
+        scores, primal, difference = _certify(operator, loss, A, b, conjugate)
     converged = relative_gap(primal, difference) <= tol
     return Result(A, b, scores, primal, difference, epoch, converged, trace.entries)
 

@@ -12,16 +12,18 @@ put in G = A + R and K A = F, and all that remains of the duality gap is ½⟨R,
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from .iteration import Step, finish
 from .landmarks import Landmarks
 from .result import Result, Trace, relative_gap
 
-MAX_CG = 1000
+MAX_CG = 250
 MAX_CG_IF_SMALL = 60
 MAX_DENSE = 2000
 MAX_LINE_SEARCH = 40
 MAX_LANDMARKS = 256
 CANCELLATION = 1e6
 RIDGE = 1e-9
+SHARE = 0.5
 
 
 def newton(operator, loss, *, tol, max_iter, start=None, verbose=0):
@@ -44,44 +46,47 @@ def newton(operator, loss, *, tol, max_iter, start=None, verbose=0):
     -------
     Result
     """
+    return finish(newton_steps(operator, loss, tol=tol, start=start, verbose=verbose), max_iter)
+
+
+def newton_steps(operator, loss, *, tol, start=None, verbose=0):
+    """Newton steps one at a time; see :mod:`.iteration` for the protocol."""
     trace = Trace("newton", verbose)
     m = loss.shape[0]
     precondition = Preconditioner(operator, min(MAX_LANDMARKS, max(100, m // 6)))
     A = np.zeros(loss.shape) if start is None else start.copy()
     F = np.zeros(loss.shape) if start is None else operator.product(A)
-    recomputed = True
-    last, care, hard = np.inf, 1.0, False
-    iteration = 0
+    iteration, last = 0, False
+    hard = False
     while True:
         value, R = loss.evaluate(F)
         R -= A
         primal = value + 0.5 * np.vdot(A, F)
         difference = 0.5 * np.vdot(R, operator.product(R))
         gap = relative_gap(primal, difference)
-        done = gap <= tol or iteration == max_iter
-        if done and not recomputed:
-            F = operator.product(A)
-            recomputed = True
-            continue
-        trace.add(iteration, primal, difference)
-        if done:
+        if gap <= tol or last:
+            if iteration and not recomputed:
+                F = operator.product(A)
+                recomputed = True
+                continue
+            trace.add(iteration, primal, difference)
             break
-        iteration += 1
+        trace.add(iteration, primal, difference)
         precondition.update(*loss.curvature_modes(F))
-        # accurate enough for fast convergence, but no more than the tolerance asks for; more
-        # where the last step did not bring the gap down: what is left then hides in soft directions
-        care = 0.1 * care if gap > 0.5 * last else min(1.0, 3.0 * care)
-        last = gap
-        forcing = care * min(0.3, max(gap**0.5, (0.1 * tol / gap) ** 0.5))
+        # accurate enough for fast convergence, but no more than the tolerance asks for
+        forcing = min(0.3, max(gap**0.5, (0.1 * tol / gap) ** 0.5))
+        n_products = 1
         if not hard:
-            X, KX, hard = _direction(operator, loss, F, R, precondition, forcing)
+            X, KX, n_products, hard = _direction(operator, loss, F, R, precondition, forcing)
         if hard:
             X = _dense_direction(operator, loss, F, R)
             KX = operator.product(X)
         t = _step_length(loss, F, X, KX)
         A += t * X
         F += t * KX
+        iteration += 1
         recomputed = False
+        last = yield Step(gap, n_products)
     b = operator.intercept * A.sum(axis=0)
     return Result(A, b, F, primal, difference, max(iteration, 1), gap <= tol, trace.entries)
 
@@ -119,7 +124,8 @@ class Preconditioner:
 def _direction(operator, loss, F, R, precondition, forcing):
     """Solve (I + D K) X = R by preconditioned conjugate gradients.
 
-    Returns X, K X, and whether the system was so hard that a dense factorisation is the better way.
+    Returns X, K X, the number of products it took, and whether the system was so hard that a dense
+    factorisation is the better way.
 
     This is the method for the symmetric system (K⁻¹ + D) Y = R in Y = K X, whose preconditioner is
     K · precondition; K⁻¹ never appears because Y's preimage X is carried along.
@@ -137,13 +143,16 @@ def _direction(operator, loss, F, R, precondition, forcing):
     P, KP = Z, KZ
     square = np.vdot(r, KZ)
     target = forcing**2 * square
-    for _ in range(MAX_CG_IF_SMALL if small else MAX_CG):
+    gained = 0.0
+    for step in range(1, (MAX_CG_IF_SMALL if small else MAX_CG) + 1):
         Q = loss.hessian_product(F, KP)
         Q += P
         curvature = np.vdot(KP, Q)
         if curvature <= 0.0:
             break
         length = square / curvature
+        gain = length * square
+        gained += gain
         X += length * P
         KX += length * KP
         Q *= length
@@ -151,13 +160,15 @@ def _direction(operator, loss, F, R, precondition, forcing):
         Z = precondition(r)
         KZ = product(Z)
         old, square = square, np.vdot(r, KZ)
-        if square <= target:
+        # Stiff directions fill the residual, soft ones may still hold most of the decrease: go on
+        # while a step gains more than its share.
+        if square <= target and step * gain <= SHARE * gained:
             break
         P *= square / old
         P += Z
         KP *= square / old
         KP += KZ
-    return X, KX - ridge * X, small and square > target
+    return X, KX - ridge * X, step + 1, small and square > target
 
 
 def _dense_direction(operator, loss, F, R):

@@ -17,8 +17,8 @@ INTERRUPTED = 130  # what shells report for Ctrl-C
 LARGEST_SEED = 2**32 - 1
 
 LEGEND = """\
-Mean ± standard deviation over folds. * best of the column: the lowest value, but the highest of
-average precision and micro-F1."""
+Mean ± standard deviation over folds. * best of the line: the lowest value,
+but the highest of average precision and micro-F1."""
 
 
 def digits_data(random_state):
@@ -91,7 +91,7 @@ def _compare(arguments):
     _require_integer(arguments, "random_state", 0, LARGEST_SEED)
     X, y = DATA[arguments.data](arguments.random_state)
     _require_integer(arguments, "folds", 2, len(X))
-    classifiers = standard_classifiers(arguments.random_state)
+    classifiers = standard_classifiers(y.shape[1], arguments.random_state)
     results = []
     try:
         with (

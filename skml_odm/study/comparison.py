@@ -37,22 +37,29 @@ class FoldResult:
     fit_seconds: float
 
 
-def standard_classifiers(random_state=None):
-    """MLODM with its default parameters, and two classifiers of the host to compare it with.
+def standard_classifiers(n_labels, random_state=None):
+    """MLODM, and two classifiers of the host to compare it with.
 
-    The support vector machines of ``BinaryRelevance`` have the same kernel and C. Mind that C is
-    the weight of a row for MLODM, but of a row and label for them. MLkNN has its own defaults.
+    The support vector machines of ``BinaryRelevance`` have the same kernel. Their C is the weight
+    of a row *and* label, MLODM's that of a row: n_labels times as much, so that a row weighs the
+    same in both. All else is at the defaults.
 
     Parameters
     ----------
+    n_labels : int
     random_state : int, RandomState instance or None, default=None
 
     Returns
     -------
     dict of str to estimator
     """
-    ours = MLODM(random_state=random_state)
-    machine = SVC(C=ours.C, kernel=ours.kernel, gamma=ours.gamma)
+    machine = SVC()
+    ours = MLODM(
+        C=n_labels * machine.C,
+        kernel=machine.kernel,
+        gamma=machine.gamma,
+        random_state=random_state,
+    )
     return {
         "MLODM": ours,
         "MLkNN": MLkNN(),

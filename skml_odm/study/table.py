@@ -2,8 +2,8 @@
 
 import numpy as np
 
-# heading, and which of several means is the best one
-COLUMNS = {
+# name, and which of several means is the best one
+MEASURES = {
     "ranking_loss": ("ranking loss", min),
     "average_precision": ("average precision", max),
     "one_error": ("one-error", min),
@@ -15,9 +15,9 @@ DIGITS = 4
 
 
 def format_table(results):
-    """One line per classifier, one column per measure: mean ± standard deviation over folds.
+    """One line per measure, one column per classifier: mean ± standard deviation over folds.
 
-    The best mean of each column is marked with ``*``; equal ones, to the digits shown, all are.
+    The best mean of each line is marked with ``*``; equal ones, to the digits shown, all are.
     After an interrupt some classifiers have finished more folds than others: then nothing is
     marked, since the means are not over the same rows.
 
@@ -32,18 +32,18 @@ def format_table(results):
     names = list(dict.fromkeys(result.classifier for result in results))
     groups = [[result for result in results if result.classifier == name] for name in names]
     same_folds = len({len(group) for group in groups}) == 1
-    columns = [["classifier", *names], ["folds", *(str(len(group)) for group in groups)]]
-    for field, (heading, best) in COLUMNS.items():
+    lines = [["", *names], ["folds", *(f"{len(group)} " for group in groups)]]
+    for field, (heading, best) in MEASURES.items():
         values = [[getattr(result, field) for result in group] for group in groups]
-        columns.append([heading, *_cells(values, best if same_folds else None)])
+        lines.append([heading, *_cells(values, best if same_folds else None)])
 
-    widths = [max(map(len, column)) for column in columns]
-    lines = []
-    for cells in zip(*columns, strict=True):
-        numbers = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
-        lines.append("  ".join([cells[0].ljust(widths[0]), *numbers]).rstrip())
-    lines.insert(1, "-" * max(map(len, lines)))
-    return "\n".join(lines)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    texts = []
+    for first, *cells in lines:
+        padded = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
+        texts.append("  ".join([first.ljust(widths[0]), *padded]).rstrip())
+    texts.insert(1, "-" * max(map(len, texts)))
+    return "\n".join(texts)
 
 
 def _cells(values, best):

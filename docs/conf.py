@@ -1,0 +1,13 @@
+"""Sphinx configuration: ``sphinx-build -W docs docs/_build``."""
+
+from skml_odm import __version__
+
+project = "skml-odm"
+author = "the skml-odm developers"
+release = __version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+myst_enable_extensions = ["dollarmath", "amsmath"]
+exclude_patterns = ["_build"]
+html_theme = "alabaster"
+html_theme_options = {"description": "Margin-distribution learning for multi-label data"}
+numpydoc_show_class_members = False
