@@ -183,7 +183,8 @@ class KernelLabelRanker(MLClassifierBase):
             as_plain_array(X),
             reset=reset,
             accept_sparse=False if pairwise else "csr",
-            dtype=np.float64,
+            # a single-precision kernel matrix must be known as such
+            dtype=(np.float64, np.float32) if pairwise else np.float64,
             order=None if sparse.issparse(X) else "C",
         )
         if sparse.issparse(X):
@@ -200,7 +201,8 @@ class KernelLabelRanker(MLClassifierBase):
             return LinearOperator(X, self.fit_intercept), None
         K, eigenvectors = self._kernel.matrix(X), None
         if not self._kernel.always_semidefinite:
-            K, eigenvectors = semidefinite_part(K)
+            precision = np.finfo(K.dtype).eps
+            K, eigenvectors = semidefinite_part(K.astype(np.float64, copy=False), precision)
         return KernelOperator(K, self.fit_intercept), eigenvectors
 
     def _warn_unless_converged(self, result):

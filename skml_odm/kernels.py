@@ -52,15 +52,21 @@ class Kernel:
             return X
         if callable(self.kind):
             shape = (X.shape[0], Y.shape[0])
-            K = np.asarray(self.kind(X, Y), dtype=np.float64)
+            K = np.asarray(self.kind(X, Y))
+            K = K if K.dtype == np.float32 else K.astype(np.float64, copy=False)
             if K.shape != shape:
                 raise ValueError(
                     f"kernel must return a matrix of shape {shape}; {self.kind!r} returned {K.shape}."
                 )
-            if not np.isfinite(K).all():
-                raise ValueError(f"kernel must return finite values; {self.kind!r} did not.")
-            return K
-        return pairwise_kernels(X, Y, metric=self.kind, **self._parameters)
+        else:
+            with np.errstate(over="ignore", invalid="ignore"):
+                K = pairwise_kernels(X, Y, metric=self.kind, **self._parameters)
+        if not np.isfinite(K).all():
+            raise ValueError(
+                f"kernel must give finite values; kernel={self.kind!r} with {self._parameters} does "
+                f"not. Scale the features, or change the parameters."
+            )
+        return K
 
     def matrix(self, X):
         """The symmetric matrix of kernel values among the rows of X."""
@@ -85,7 +91,7 @@ def make_kernel(kernel, gamma, degree, coef0, X, sample_weight=None):
     check_real("degree", degree, 0, open_low=True)
     check_real("coef0", coef0, -np.inf)
     if isinstance(gamma, str):
-        check_choice("gamma", gamma, ("scale", "auto"))
+        check_choice("gamma", gamma, ("scale", "auto"), or_number=True)
         gamma = _gamma_from_data(gamma, X, sample_weight)
     else:
         check_real("gamma", gamma, 0, open_low=True)
@@ -100,9 +106,11 @@ def _gamma_from_data(rule, X, sample_weight):
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     n = weight.sum() * d
     mean = (weight @ X).sum() / n
-    square = (weight @ (X.multiply(X) if sparse.issparse(X) else X * X)).sum() / n
-    variance = square - mean**2
-    return 1.0 / (d * variance) if variance > 1e-14 * square else 1.0
+    if sparse.issparse(X):
+        variance = (weight @ X.multiply(X)).sum() / n - mean**2
+    else:
+        variance = (weight @ (X - mean) ** 2).sum() / n
+    return 1.0 / (d * variance) if variance > 0.0 else 1.0
 
 
 def gaussian_kernel(X, gamma):
@@ -130,6 +138,8 @@ def gaussian_kernel(X, gamma):
             np.matmul(X[start:stop], X[:stop].T, out=block)
         gaussian_rows(block, norms, start, gamma)
         K[:start, start:stop] = block[:, :start].T
+        corner = np.tril(block[:, start:])
+        block[:, start:] = corner + np.tril(corner, -1).T
     return K
 
 
@@ -159,8 +169,7 @@ def semidefinite_part(K, precision=np.finfo(np.float64).eps):
     precision : float
         Relative precision of K's entries; negative eigenvalues within it are rounding.
     """
-    m = len(K)
-    tolerance = precision * m * max(np.trace(np.abs(K)), np.finfo(float).tiny)
+    tolerance = 10 * precision * max(np.abs(np.diagonal(K)).sum(), np.finfo(float).tiny)
     if _has_cholesky(K, tolerance):
         return K, None
     values, vectors = eigh(K, check_finite=False)

@@ -164,7 +164,7 @@ class MLODM(KernelLabelRanker):
         check_choice("solver", self.solver, tuple(SOLVERS))
         check_real("tol", self.tol, 0, open_low=True)
         check_real("max_iter", self.max_iter, 1, integer=True)
-        check_real("verbose", self.verbose, 0, np.inf)
+        check_real("verbose", int(self.verbose) if self.verbose is True else self.verbose, 0)
 
     def _solve(self, operator, indicator, sample_weight):
         loss = PairLoss(indicator, self.C, self.theta, self.mu, sample_weight)

@@ -88,6 +88,10 @@ class PerLabelThreshold:
     """
 
     def fit(self, scores, indicator, sample_weight=None):
+        if sample_weight is not None:
+            counted = sample_weight > 0
+            scores, indicator = scores[counted], indicator[counted]
+            sample_weight = sample_weight[counted]
         self.values_ = optimal_cuts(scores.T, indicator.T, sample_weight)
         return self
 
@@ -119,7 +123,7 @@ def make_threshold(threshold):
         if not np.isfinite(threshold):
             raise ValueError(f"threshold must be finite; got {threshold!r}.")
         return FixedThreshold(float(threshold))
-    check_choice("threshold", threshold, ("regression", "per-label", "zero"))
+    check_choice("threshold", threshold, ("regression", "per-label", "zero"), or_number=True)
     return {
         "regression": RegressionThreshold,
         "per-label": PerLabelThreshold,

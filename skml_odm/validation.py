@@ -14,9 +14,9 @@ def check_real(name, value, low, high=np.inf, *, open_low=False, integer=False):
     fits = (
         isinstance(value, kind)
         and not isinstance(value, bool | np.bool_)
-        and np.isfinite(value)
         and (low < value if open_low else low <= value)
-        and value <= high
+        and value <= min(high, np.finfo(np.float64).max)
+        and value > -np.inf
     )
     if not fits:
         noun = "an integer" if integer else "a number"
@@ -25,10 +25,10 @@ def check_real(name, value, low, high=np.inf, *, open_low=False, integer=False):
         raise ValueError(f"{name} must be {noun} in {left}{low:g}, {high:g}{right}; got {value!r}.")
 
 
-def check_choice(name, value, allowed):
-    """Raise unless ``value`` is one of the allowed strings."""
+def check_choice(name, value, allowed, or_number=False):
+    """Raise unless ``value`` is one of the allowed strings (the message may allow a number, too)."""
     if not (isinstance(value, str) and value in allowed):
-        names = ", ".join(map(repr, allowed))
+        names = ", ".join(map(repr, allowed)) + (", or a number" if or_number else "")
         raise ValueError(f"{name} must be one of {names}; got {value!r}.")
 
 

@@ -163,7 +163,7 @@ def test_extreme_C(C, m):
 
 @pytest.mark.filterwarnings("ignore:MLODM stopped")
 @pytest.mark.parametrize("solver", ["auto", "newton"])
-@pytest.mark.parametrize("scale", [1e3, 1e5, 1e8])
+@pytest.mark.parametrize("scale", [1e3, 1e5])
 def test_larger_features_never_cost_more(solver, scale):
     """Weights smaller by the same factor give the same scores, so the optimum cannot rise."""
     X, y = random_data(m=30)
@@ -171,6 +171,16 @@ def test_larger_features_never_cost_more(solver, scale):
     reference = MLODM(tol=1e-6, **options).fit(1e2 * X, y)
     larger = MLODM(**options).fit(scale * X, y)
     assert larger.objective_ <= reference.objective_ * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e8])
+def test_features_beyond_double_precision_are_said(scale):
+    """c·K near 1/eps: no solver can certify that, and none claims to."""
+    X, y = random_data(m=30)
+    with pytest.warns(ConvergenceWarning, match="scale the features"):
+        model = MLODM(kernel="linear", max_iter=100).fit(scale * X, y)
+    assert model.dual_gap_ > 1e-3
+    assert np.isfinite(model.decision_function(scale * X)).all()
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -436,7 +446,6 @@ def odd_data():
         "more labels than rows": (X[:4], (rng.random((4, 40)) < 0.3).astype(int)),
         "tiny features": (1e-8 * X, y),
         "large features": (1e3 * X, y),
-        "huge features": (1e6 * X, y),
     }
 
 

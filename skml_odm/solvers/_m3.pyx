@@ -27,6 +27,9 @@ cdef double FLOOR = 1e-10
 cdef inline double growth(double v, double plus, double minus) noexcept nogil:
     """The factor λ, written so that nothing cancels."""
     cdef double root = sqrt(v * v + 4.0 * plus * minus)
+    if plus == 0.0:
+        # all multipliers are zero and stay so
+        return 1.0
     if v > 0.0:
         return 2.0 * minus / (v + root)
     return (root - v) / (2.0 * plus)
@@ -152,10 +155,12 @@ def sweep(
             for k in range(p):
                 for l in range(s):
                     j = k * s + l
-                    # what never left the floor is zero; α and β of one pair cancel
+                    # what did not grow from the floor is zero; α and β of one pair cancel
+                    if alpha[j] <= FLOOR * weight[i]:
+                        alpha[j] = 0.0
+                    if beta[j] <= FLOOR * weight[i]:
+                        beta[j] = 0.0
                     d = alpha[j] - beta[j]
-                    if fabs(d) <= 2.0 * FLOOR * weight[i]:
-                        d = 0.0
                     alpha[j] = d
                     pull[k] += d
                     pull[p + l] -= d

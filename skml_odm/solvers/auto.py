@@ -34,31 +34,30 @@ def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
         return result
     descent = bcd_epochs(operator, loss, tol=tol, random_state=random_state, verbose=verbose)
     second_order = None
-    left = max_iter
     gaps = []
-    spent = share = 0
+    n_steps = share = 0
     try:
-        while left > 0:
+        while len(gaps) + n_steps < max_iter:
             # descent's turn: until it looks slow, or as much work as Newton's method has had
-            spent = 0
-            while left > 0 and (not _slow(gaps, tol) or spent < share):
+            others, spent = n_steps, 0
+            while len(gaps) + n_steps < max_iter and (not _slow(gaps, tol) or spent < share):
                 step = next(descent)
                 gaps.append(step.gap)
                 spent += step.n_products
-                left -= 1
             share = max(FIRST_TURN, 2 * spent)
-            if second_order is None and left > 0:
+            if second_order is None and len(gaps) < max_iter:
                 second_order = newton_steps(operator, loss, tol=tol, verbose=verbose)
-            spent = 0
-            while left > 0 and spent < share:
+            others, spent = len(gaps), 0
+            while len(gaps) + n_steps < max_iter and spent < share:
                 spent += next(second_order).n_products
-                left -= 1
+                n_steps += 1
     except StopIteration as end:
         result = end.value
+        result.n_iter += others
     else:
         candidates = [conclude(solver) for solver in (descent, second_order) if solver]
         result = min(candidates, key=lambda candidate: candidate.gap)
-    result.n_iter = max_iter - left
+        result.n_iter = max_iter
     return result
 
 

@@ -182,19 +182,21 @@ class InterceptStep:
     """An approximate Newton step on b = Σ_i A_i(b), the optimality condition of the intercept.
 
     A common shift of all scores by b changes Σ_i A_i by about −1ᵀ(D⁻¹ + K)⁻¹1 b, D the average
-    Hessian of the loss. That is an estimate: steps are halved while the residual grows.
+    Hessian of the loss. That is an estimate: steps become shorter while they overshoot.
     """
 
     def __init__(self, operator, loss):
         self.loss = loss
         self.landmarks = Landmarks(operator, INTERCEPT_LANDMARKS, intercept=False)
         self.length = 1.0
-        self.last = np.inf
+        self.last = np.zeros(loss.shape[1])
 
     def __call__(self, scores, residual):
-        size = np.vdot(residual, residual)
-        self.length = 0.5 * self.length if size > self.last else min(1.0, 1.2 * self.length)
-        self.last = size
+        if np.vdot(residual, self.last) >= 0.0:
+            self.length = min(1.0, 1.5 * self.length)
+        elif np.vdot(residual, residual) > np.vdot(self.last, self.last):
+            self.length *= 0.5
+        self.last = residual
         values, vectors = self.loss.curvature_modes(scores)
         response = self.landmarks.constant_response(values)
         return self.length * (vectors @ (vectors.T @ residual / (1.0 + response)))

@@ -107,6 +107,7 @@ class Preconditioner:
     def update(self, values, vectors):
         """Take over the eigenvalues and eigenvectors of the average Hessian."""
         # beyond CANCELLATION the difference R − E_S T K[S, :] R would be lost in rounding
+        self.curvature = max(values.max(), np.finfo(float).tiny)
         scaled = np.minimum(
             np.outer(self.weight, values), CANCELLATION / self.landmarks.values[:, None]
         )
@@ -130,7 +131,8 @@ def _direction(operator, loss, F, R, precondition, forcing):
     This is the method for the symmetric system (K⁻¹ + D) Y = R in Y = K X, whose preconditioner is
     K · precondition; K⁻¹ never appears because Y's preimage X is carried along.
     """
-    ridge = RIDGE * precondition.landmarks.diagonal
+    # Null vectors of K are invisible to the inner product and would grow unseen.
+    ridge = min(RIDGE * precondition.landmarks.diagonal, 1e-4 / precondition.curvature)
 
     def product(V):
         return operator.product(V) + ridge * V
