@@ -17,11 +17,11 @@ class ExplicitBlock:
 
     def __init__(self, kappa, relevant, C, theta, mu):
         positive, negative = np.flatnonzero(relevant), np.flatnonzero(~relevant)
-        k, l = (index.ravel() for index in np.meshgrid(positive, negative, indexing="ij"))
-        n = len(k)
+        up, down = (index.ravel() for index in np.meshgrid(positive, negative, indexing="ij"))
+        n = len(up)
         # c[label, pair] is +1 for the pair's relevant label and −1 for its irrelevant one
         self.c = np.zeros((len(relevant), n))
-        self.c[k, np.arange(n)], self.c[l, np.arange(n)] = 1.0, -1.0
+        self.c[up, np.arange(n)], self.c[down, np.arange(n)] = 1.0, -1.0
         A = kappa * self.c.T @ self.c
         H = np.block([[A, -A], [-A, A]]) + n / C * np.diag(np.repeat([1.0, 1.0 / mu], n))
         self.plus, self.minus = np.maximum(H, 0.0), np.maximum(-H, 0.0)

@@ -57,7 +57,16 @@ def best_time(work, repeats):
 
 def compare_with_peers(repeats):
     print(f"fit at relative gap {GAP:g}, one thread, best of {repeats} (SVC: 2, MLkNN: 1)")
-    header = "data set", "rows", "labels", "MLODM ms", "gap", "SVC / MLODM", "MLkNN / MLODM", "memory"
+    header = (
+        "data set",
+        "rows",
+        "labels",
+        "MLODM ms",
+        "gap",
+        "SVC / MLODM",
+        "MLkNN / MLODM",
+        "memory",
+    )
     print("{:10} {:>6} {:>6} {:>9} {:>9} {:>12} {:>14} {:>8}".format(*header))
     ratios = []
     for name in DATA_SETS:

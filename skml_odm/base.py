@@ -8,11 +8,11 @@ import warnings
 
 import numpy as np
 from scipy import sparse
-from skmultilearn.base import MLClassifierBase
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from skmultilearn.base import MLClassifierBase
 
 from .kernels import make_kernel, semidefinite_part
 from .operators import KernelOperator, LinearOperator
@@ -101,7 +101,7 @@ class KernelLabelRanker(MLClassifierBase):
             coefficients = eigenvectors @ (eigenvectors.T @ coefficients)
         # what an earlier fit with another kernel may have left
         for name in ("coef_", "X_fit_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self.dual_coef_ = coefficients
         self.intercept_ = result.intercept[:n_labels]
         if isinstance(operator, LinearOperator):

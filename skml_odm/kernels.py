@@ -1,7 +1,8 @@
-"""Kernels: their parameters, their matrices, and what to do when one is not positive semidefinite."""
+"""Kernels: their parameters, their matrices, and what to do with an indefinite one."""
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +18,8 @@ NAMES = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed
 # Rows handled by one compiled or BLAS call, so that Ctrl-C is noticed soon.
 ROWS_PER_CALL = 256
 
+DOUBLE_PRECISION = np.finfo(np.float64).eps
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -31,7 +34,7 @@ class Kernel:
         As in :func:`sklearn.metrics.pairwise.pairwise_kernels`; unused by some kinds.
     """
 
-    kind: object
+    kind: Any
     gamma: float
     degree: float
     coef0: float
@@ -56,15 +59,16 @@ class Kernel:
             K = K if K.dtype == np.float32 else K.astype(np.float64, copy=False)
             if K.shape != shape:
                 raise ValueError(
-                    f"kernel must return a matrix of shape {shape}; {self.kind!r} returned {K.shape}."
+                    f"kernel must return a matrix of shape {shape}; "
+                    f"{self.kind!r} returned {K.shape}."
                 )
         else:
             with np.errstate(over="ignore", invalid="ignore"):
                 K = pairwise_kernels(X, Y, metric=self.kind, **self._parameters)
         if not np.isfinite(K).all():
             raise ValueError(
-                f"kernel must give finite values; kernel={self.kind!r} with {self._parameters} does "
-                f"not. Scale the features, or change the parameters."
+                f"kernel must give finite values; kernel={self.kind!r} with {self._parameters} "
+                f"does not. Scale the features, or change the parameters."
             )
         return K
 
@@ -155,7 +159,7 @@ def _check_symmetric(K):
             )
 
 
-def semidefinite_part(K, precision=np.finfo(np.float64).eps):
+def semidefinite_part(K, precision=DOUBLE_PRECISION):
     """Return (K, None) for a positive semidefinite K, else its positive part and eigenvectors.
 
     No convex problem stands behind an indefinite kernel. The nearest semidefinite matrix

@@ -1,6 +1,7 @@
 """The loss over label pairs: the part of a learning problem that knows labels but no kernel."""
 
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class PairLoss:
         """Consecutive row ranges with a bounded number of pairs each."""
         chunk = np.cumsum(self.n_pairs) // PAIRS_PER_CALL
         edges = [0, *(np.flatnonzero(np.diff(chunk)) + 1), self.shape[0]]
-        return [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        return [slice(a, b) for a, b in pairwise(edges)]
 
     def rows(self, rows):
         """The arguments that describe some rows to compiled code."""

@@ -1,8 +1,7 @@
 """mlODM: the multi-label optimal margin distribution machine (paper 000)."""
 
+from collections.abc import Callable
 from functools import partial
-
-import numpy as np
 
 from .base import KernelLabelRanker
 from .losses import PairLoss
@@ -11,7 +10,7 @@ from .solvers.bcd import MultiplicativeBlocks, bcd
 from .solvers.newton import newton
 from .validation import check_choice, check_real
 
-SOLVERS = {
+SOLVERS: dict[str, Callable] = {
     "auto": auto,
     "newton": newton,
     "bcd": bcd,

@@ -8,7 +8,7 @@ import numbers
 
 import numpy as np
 
-from .validation import check_choice
+from .validation import check_choice, check_real
 
 # How far beyond the outermost score a cut lies: half of the margin that pairs are trained to have.
 HALF_MARGIN = 0.5
@@ -120,8 +120,7 @@ class FixedThreshold:
 def make_threshold(threshold):
     """The threshold object for an estimator's ``threshold`` parameter."""
     if isinstance(threshold, numbers.Real) and not isinstance(threshold, bool):
-        if not np.isfinite(threshold):
-            raise ValueError(f"threshold must be finite; got {threshold!r}.")
+        check_real("threshold", threshold, -np.inf)
         return FixedThreshold(float(threshold))
     check_choice("threshold", threshold, ("regression", "per-label", "zero"), or_number=True)
     return {

@@ -1,6 +1,7 @@
 """Checks of what users pass in; every message names the argument, the value and what is allowed."""
 
 import numbers
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -10,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 def check_real(name, value, low, high=np.inf, *, open_low=False, integer=False):
     """Raise unless ``value`` is a finite number in [low, high] (or (low, high] if ``open_low``)."""
-    kind = numbers.Integral if integer else numbers.Real
+    kind: Any = numbers.Integral if integer else numbers.Real
     fits = (
         isinstance(value, kind)
         and not isinstance(value, bool | np.bool_)
@@ -26,7 +27,7 @@ def check_real(name, value, low, high=np.inf, *, open_low=False, integer=False):
 
 
 def check_choice(name, value, allowed, or_number=False):
-    """Raise unless ``value`` is one of the allowed strings (the message may allow a number, too)."""
+    """Raise unless ``value`` is one of the allowed strings; the message may offer a number, too."""
     if not (isinstance(value, str) and value in allowed):
         names = ", ".join(map(repr, allowed)) + (", or a number" if or_number else "")
         raise ValueError(f"{name} must be one of {names}; got {value!r}.")

@@ -87,7 +87,7 @@ def optimum_by_quadratic_program(operator, loss):
     values, vectors = np.linalg.eigh(full_matrix(operator))
     keep = values > 1e-12 * values[-1]
     features = vectors[:, keep] * np.sqrt(values[keep])
-    (m, q), r = loss.shape, keep.sum()
+    q, r = loss.shape[1], keep.sum()
     pairs = list(pair_rows(loss))
     n = len(pairs)
     two_sided = loss.mu > 0

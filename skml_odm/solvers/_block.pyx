@@ -59,33 +59,33 @@ cdef int newton_direction(
     ``few`` is the side to factor; the margin of a pair is sign·(few − many). ``coupling`` has room
     for one column of the off-diagonal part, ``diagonal`` for the eliminated side.
     """
-    cdef Py_ssize_t a, b, l
+    cdef Py_ssize_t a, b, other
     cdef double curvature, ratio
     for a in range(n_few):
         for b in range(a + 1):
             schur[a * n_few + b] = 0.0
         schur[a * n_few + a] = 1.0
     # schur = diag(1 + W 1) − W diag(1 + Wᵀ1)⁻¹ Wᵀ ;  step_few += W diag(…)⁻¹ step_many
-    for l in range(n_many):
-        diagonal[l] = 1.0
+    for other in range(n_many):
+        diagonal[other] = 1.0
         for a in range(n_few):
-            curvature = scale * pair_curvature(sign * (few[a] - many[l]), lower, upper, mu)
+            curvature = scale * pair_curvature(sign * (few[a] - many[other]), lower, upper, mu)
             coupling[a] = curvature
-            diagonal[l] += curvature
+            diagonal[other] += curvature
         for a in range(n_few):
             if coupling[a] != 0.0:
-                ratio = coupling[a] / diagonal[l]
+                ratio = coupling[a] / diagonal[other]
                 schur[a * n_few + a] += coupling[a]
-                step_few[a] += ratio * step_many[l]
+                step_few[a] += ratio * step_many[other]
                 for b in range(a + 1):
                     schur[a * n_few + b] -= ratio * coupling[b]
     if cholesky_solve(schur, n_few, step_few) != 0:
         return -1
-    for l in range(n_many):
+    for other in range(n_many):
         for a in range(n_few):
-            curvature = scale * pair_curvature(sign * (few[a] - many[l]), lower, upper, mu)
-            step_many[l] += curvature * step_few[a]
-        step_many[l] /= diagonal[l]
+            curvature = scale * pair_curvature(sign * (few[a] - many[other]), lower, upper, mu)
+            step_many[other] += curvature * step_few[a]
+        step_many[other] /= diagonal[other]
     return 0
 
 
@@ -104,7 +104,7 @@ cdef double proximal_step(
     cdef double* coupling = work + 3 * q
     cdef double* schur = work + 4 * q
     cdef Py_ssize_t j, s = q - p
-    cdef int iteration, halving, failed
+    cdef int _iteration, _halving, failed
     cdef double value, loss, trial_loss, trial_value, slope, error, size, t
 
     loss = pair_terms(f, p, f + p, s, weight, lower, upper, mu, pull, pull + p)
@@ -112,7 +112,7 @@ cdef double proximal_step(
     value = kappa * loss
     for j in range(q):
         value += 0.5 * (f[j] - centre[j]) * (f[j] - centre[j])
-    for iteration in range(MAX_NEWTON):
+    for _iteration in range(MAX_NEWTON):
         error = 0.0
         size = 1.0
         for j in range(q):
@@ -141,7 +141,7 @@ cdef double proximal_step(
         for j in range(q):
             slope += trial[j] * step[j]
         t = 1.0
-        for halving in range(60):
+        for _halving in range(60):
             for j in range(q):
                 trial[j] = f[j] + t * step[j]
             trial_loss = pair_terms(

@@ -44,8 +44,8 @@ cdef void multiplicative_updates(
 
     ``sums`` has room for 4(p + s) doubles: row and column sums of α and β, old and new.
     """
-    cdef Py_ssize_t k, l, j, q = p + s
-    cdef int update
+    cdef Py_ssize_t k, other, j, q = p + s
+    cdef int _update
     cdef double a, b, margin, shared_a, shared_b, largest, change
     cdef double* old_a = sums
     cdef double* old_b = sums + q
@@ -54,37 +54,37 @@ cdef void multiplicative_updates(
     for j in range(2 * q):
         new_a[j] = 0.0
     for k in range(p):
-        for l in range(s):
-            new_a[k] += alpha[k * s + l]
-            new_a[p + l] += alpha[k * s + l]
-            new_b[k] += beta[k * s + l]
-            new_b[p + l] += beta[k * s + l]
-    for update in range(max_updates):
+        for other in range(s):
+            new_a[k] += alpha[k * s + other]
+            new_a[p + other] += alpha[k * s + other]
+            new_b[k] += beta[k * s + other]
+            new_b[p + other] += beta[k * s + other]
+    for _update in range(max_updates):
         for j in range(2 * q):
             old_a[j] = new_a[j]
             new_a[j] = 0.0
         largest = 0.0
         change = 0.0
         for k in range(p):
-            for l in range(s):
-                margin = centre[k] - centre[p + l]
-                a = alpha[k * s + l]
-                b = beta[k * s + l]
-                shared_a = kappa * (old_a[k] + old_a[p + l])
-                shared_b = kappa * (old_b[k] + old_b[p + l])
-                alpha[k * s + l] = a * growth(margin - lower, shared_a + a / weight, shared_b)
+            for other in range(s):
+                margin = centre[k] - centre[p + other]
+                a = alpha[k * s + other]
+                b = beta[k * s + other]
+                shared_a = kappa * (old_a[k] + old_a[p + other])
+                shared_b = kappa * (old_b[k] + old_b[p + other])
+                alpha[k * s + other] = a * growth(margin - lower, shared_a + a / weight, shared_b)
                 if mu > 0.0:
-                    beta[k * s + l] = b * growth(
+                    beta[k * s + other] = b * growth(
                         upper - margin, shared_b + b / (weight * mu), shared_a
                     )
-                new_a[k] += alpha[k * s + l]
-                new_a[p + l] += alpha[k * s + l]
-                new_b[k] += beta[k * s + l]
-                new_b[p + l] += beta[k * s + l]
+                new_a[k] += alpha[k * s + other]
+                new_a[p + other] += alpha[k * s + other]
+                new_b[k] += beta[k * s + other]
+                new_b[p + other] += beta[k * s + other]
                 change = max(
-                    change, fabs(alpha[k * s + l] - a), fabs(beta[k * s + l] - b)
+                    change, fabs(alpha[k * s + other] - a), fabs(beta[k * s + other] - b)
                 )
-                largest = max(largest, alpha[k * s + l], beta[k * s + l])
+                largest = max(largest, alpha[k * s + other], beta[k * s + other])
         if change <= tol * largest:
             break
 
@@ -111,7 +111,7 @@ def sweep(
     the pairs of instance i, relevant label by relevant label. A block that M³ leaves worse than it
     was keeps its old multipliers.
     """
-    cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], i, j, k, l, p, s, row, most = 1
+    cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], i, j, k, other, p, s, row, most = 1
     cdef double kappa, gap = 0.0, gain = 0.0, linear, block_gain, new_conjugate, change, d
     for i in range(n):
         most = max(most, start[i + 1] - start[i])
@@ -153,8 +153,8 @@ def sweep(
             for j in range(q):
                 pull[j] = 0.0
             for k in range(p):
-                for l in range(s):
-                    j = k * s + l
+                for other in range(s):
+                    j = k * s + other
                     # what did not grow from the floor is zero; α and β of one pair cancel
                     if alpha[j] <= FLOOR * weight[i]:
                         alpha[j] = 0.0
@@ -163,7 +163,7 @@ def sweep(
                     d = alpha[j] - beta[j]
                     alpha[j] = d
                     pull[k] += d
-                    pull[p + l] -= d
+                    pull[p + other] -= d
                     if d > 0.0:
                         new_conjugate += d * (lower - 0.5 * d / weight[i])
                     elif d < 0.0:

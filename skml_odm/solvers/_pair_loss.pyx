@@ -67,7 +67,7 @@ def hessian_product(
 
     Row by row it is a graph Laplacian: (D v)_k = Σ_l w_kl (v_k − v_l) over the active pairs.
     """
-    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, k, l, p
+    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, k, other, p
     cdef double flow, total
     cdef double* row = <double*> malloc(3 * q * sizeof(double))
     cdef double* step = row + q
@@ -87,10 +87,11 @@ def hessian_product(
                 out[j] = 0.0
             for k in range(p):
                 total = 0.0
-                for l in range(p, q):
-                    flow = pair_curvature(row[k] - row[l], lower, upper, mu) * (step[k] - step[l])
+                for other in range(p, q):
+                    flow = step[k] - step[other]
+                    flow *= pair_curvature(row[k] - row[other], lower, upper, mu)
                     total += flow
-                    out[l] -= flow
+                    out[other] -= flow
                 out[k] = total
             for j in range(q):
                 result[i, order[i, j]] = weight[i] * out[j]
@@ -108,7 +109,7 @@ def add_hessian(
     double[:, ::1] total,
 ):
     """Add the rows' Hessians (q × q graph Laplacians) to ``total``."""
-    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, a, b, k, l, p
+    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, a, b, k, other, p
     cdef double curvature
     with nogil:
         for i in range(m):
@@ -118,12 +119,12 @@ def add_hessian(
             for a in range(p):
                 k = order[i, a]
                 for b in range(p, q):
-                    l = order[i, b]
+                    other = order[i, b]
                     curvature = weight[i] * pair_curvature(
-                        scores[i, k] - scores[i, l], lower, upper, mu
+                        scores[i, k] - scores[i, other], lower, upper, mu
                     )
                     if curvature != 0.0:
                         total[k, k] += curvature
-                        total[l, l] += curvature
-                        total[k, l] -= curvature
-                        total[l, k] -= curvature
+                        total[other, other] += curvature
+                        total[k, other] -= curvature
+                        total[other, k] -= curvature

@@ -17,27 +17,27 @@ cdef inline double pair_terms(
     The multiplier of a pair is minus the derivative of its loss with respect to its margin, so
     the gradient coefficients of the instance are ``+pull_u`` and ``-pull_v``.
     """
-    cdef Py_ssize_t k, l
+    cdef Py_ssize_t k, other
     cdef double short_by, over_by, multiplier, row_sum, row_loss, loss = 0.0
-    for l in range(s):
-        pull_v[l] = 0.0
+    for other in range(s):
+        pull_v[other] = 0.0
     for k in range(p):
         row_sum = 0.0
         row_loss = 0.0
-        for l in range(s):
-            short_by = lower - (u[k] - v[l])
-            over_by = (u[k] - v[l]) - upper
+        for other in range(s):
+            short_by = lower - (u[k] - v[other])
+            over_by = (u[k] - v[other]) - upper
             short_by = short_by if short_by > 0.0 else 0.0
             over_by = over_by if over_by > 0.0 else 0.0
             # multiplier = where(short, short_by, -mu * over_by)
             multiplier = short_by - mu * over_by
             row_loss += short_by * short_by + mu * over_by * over_by
             row_sum += multiplier
-            pull_v[l] += multiplier
+            pull_v[other] += multiplier
         pull_u[k] = weight * row_sum
         loss += row_loss
-    for l in range(s):
-        pull_v[l] *= weight
+    for other in range(s):
+        pull_v[other] *= weight
     return 0.5 * weight * loss
 
 

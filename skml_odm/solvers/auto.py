@@ -7,10 +7,11 @@ shares of the work: at worst a small multiple of the better one's work is spent.
 """
 
 import math
+from typing import Any
 
 from .bcd import PANEL_ROWS, bcd_epochs
 from .iteration import conclude
-from .newton import newton, newton_steps
+from .newton import newton_steps
 
 # Descent that needs more epochs than this makes way for Newton's method.
 PATIENCE = 20
@@ -19,6 +20,7 @@ PATIENCE = 20
 FIRST_TURN = 100
 
 EXACT = 1e-20
+MAX_EXTRA = 5
 
 
 def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
@@ -28,13 +30,10 @@ def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
     Newton steps.
     """
     if loss.shape[0] <= PANEL_ROWS:
-        # so small that an exact solution costs next to nothing
-        result = newton(operator, loss, tol=min(tol, EXACT), max_iter=max_iter, verbose=verbose)
-        result.converged = result.gap <= tol
-        return result
+        return _to_rounding(operator, loss, tol, max_iter, verbose)
     descent = bcd_epochs(operator, loss, tol=tol, random_state=random_state, verbose=verbose)
-    second_order = None
-    gaps = []
+    second_order: Any = None
+    gaps: list[float] = []
     n_steps = share = 0
     try:
         while len(gaps) + n_steps < max_iter:
@@ -58,6 +57,27 @@ def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
         candidates = [conclude(solver) for solver in (descent, second_order) if solver]
         result = min(candidates, key=lambda candidate: candidate.gap)
         result.n_iter = max_iter
+    return result
+
+
+def _to_rounding(operator, loss, tol, max_iter, verbose):
+    """Solve a problem so small that an exact solution costs next to nothing.
+
+    Newton's method converges in a step or two once it is close; rounding may keep it from the last
+    digits, so it gets only a few steps after ``tol`` is reached.
+    """
+    steps = newton_steps(operator, loss, tol=min(tol, EXACT), verbose=verbose)
+    extra = 0
+    try:
+        for _ in range(max_iter):
+            extra += next(steps).gap <= tol
+            if extra == MAX_EXTRA:
+                break
+    except StopIteration as end:
+        result = end.value
+    else:
+        result = conclude(steps)
+    result.converged = result.gap <= tol
     return result
 
 

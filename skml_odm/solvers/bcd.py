@@ -15,6 +15,7 @@ The price is one more term, ½‖b − Σ_i A_i‖², in the duality gap.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -130,7 +131,7 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
     solver = blocks(loss, panels)
     A, b, conjugate = np.zeros((m, q)), np.zeros(q), np.zeros(m)
     current = operator.follow(A)
-    intercept_step = InterceptStep(operator, loss) if operator.intercept else None
+    intercept_step: Any = InterceptStep(operator, loss) if operator.intercept else None
     met = np.zeros((m, q))
     # Σ conjugate − ½⟨A, K A⟩ − ⟨b, Σ_i A_i⟩, followed through the blocks' gains
     concave = 0.0

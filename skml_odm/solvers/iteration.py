@@ -1,7 +1,7 @@
 """Solvers as generators, so that two of them can take turns.
 
-A solver yields a :class:`Step` after each iteration and returns a ``Result`` when it has reached the
-tolerance. ``send(True)`` tells it that this iteration was the last: it then computes its
+A solver yields a :class:`Step` after each iteration and returns a ``Result`` when it has reached
+the tolerance. ``send(True)`` tells it that this iteration was the last: it then computes its
 certificate and returns what it has.
 """
 

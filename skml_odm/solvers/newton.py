@@ -56,8 +56,8 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
     precondition = Preconditioner(operator, min(MAX_LANDMARKS, max(100, m // 6)))
     A = np.zeros(loss.shape) if start is None else start.copy()
     F = np.zeros(loss.shape) if start is None else operator.product(A)
-    iteration, last = 0, False
-    hard = False
+    iteration = 0
+    recomputed, hard, last = True, False, False
     while True:
         value, R = loss.evaluate(F)
         R -= A
@@ -65,7 +65,7 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
         difference = 0.5 * np.vdot(R, operator.product(R))
         gap = relative_gap(primal, difference)
         if gap <= tol or last:
-            if iteration and not recomputed:
+            if not recomputed:
                 F = operator.product(A)
                 recomputed = True
                 continue
