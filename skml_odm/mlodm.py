@@ -23,7 +23,7 @@ class MLODM(KernelLabelRanker):
 
     Learns one score per label so that, on every training row, relevant labels stand above
     irrelevant ones by a margin close to 1. With γ = f_k(x_i) − f_l(x_i) for a relevant label k and
-    an irrelevant label l of row i it minimises
+    an irrelevant label l of row i it minimises ::
 
         ½ Σ_k (‖w_k‖² + b_k²) + Σ_i C / (|Y_i||N_i|) Σ_kl ½ (1−θ−γ)₊² + ½ μ (γ−1−θ)₊²
 
@@ -93,7 +93,7 @@ class MLODM(KernelLabelRanker):
         Label numbers, or the class values of a one-dimensional y.
     n_labels_ : int
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Only if X has string column names.
 
     Notes

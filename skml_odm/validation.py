@@ -20,6 +20,8 @@ def check_real(name, value, low, high=np.inf, *, open_low=False, integer=False):
         and value > -np.inf
     )
     if not fits:
+        if low == -np.inf and high == np.inf:
+            raise ValueError(f"{name} must be a finite number; got {value!r}.")
         noun = "an integer" if integer else "a number"
         left = "(" if open_low else "["
         right = "]" if np.isfinite(high) else ")"

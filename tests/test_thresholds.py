@@ -206,5 +206,5 @@ def test_unknown_threshold(bad):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_infinite_threshold(bad):
-    with pytest.raises(ValueError, match=f"threshold must be finite; got {bad!r}"):
+    with pytest.raises(ValueError, match=f"threshold must be a finite number; got {bad!r}"):
         make_threshold(bad)

@@ -30,7 +30,7 @@ BAD_PARAMETERS = [
     *[("gamma", bad, name) for bad in ("best", "") for name in ("'scale'", "'auto'")],
     *[("gamma", bad, "a number in (0, inf)") for bad in (0, -2.0, np.nan, np.inf, None, True)],
     *[("degree", bad, "a number in (0, inf)") for bad in (0, -1, np.nan, "2", None)],
-    *[("coef0", bad, "a number in ") for bad in (np.nan, np.inf, "0", None)],
+    *[("coef0", bad, "a finite number") for bad in (np.nan, np.inf, "0", None)],
     *[("fit_intercept", bad, "True or False") for bad in ("yes", 1, None)],
     *[("threshold", bad, "'per-label'") for bad in ("half", None, True)],
     *[("threshold", bad, "finite") for bad in (np.nan, np.inf)],
