@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from sklearn.base import clone
+
+pytest.register_assert_rewrite("host_data")  # its checks are to explain their failures
+
+from host_data import ESTIMATORS, X, Y  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -15,3 +20,22 @@ def data_folder():
     if not folder.is_dir():
         pytest.skip(f"no data sets: SKML_ODM_DATA (or its default) is {folder}, not a folder")
     return folder
+
+
+@pytest.fixture(params=ESTIMATORS, ids=repr, scope="module")
+def fitted(request):
+    """An estimator fitted to dense data: what all other containers are compared with."""
+    return clone(request.param).fit(X, Y)
+
+
+@pytest.fixture
+def estimator(fitted):
+    return clone(fitted)
+
+
+@pytest.fixture(
+    params=list({type(e): e for e in reversed(ESTIMATORS)}.values()), ids=lambda e: type(e).__name__
+)
+def one_of_each(request):
+    """One estimator of each class, for tests that choose the parameters themselves."""
+    return clone(request.param)

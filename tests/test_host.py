@@ -1,9 +1,9 @@
 """What scikit-multilearn and scikit-learn expect of a multi-label classifier.
 
 The host runs each of its classifiers through one shared test base that neither of its two
-distributions ships. This file states that contract in our own words: containers in and out, host
-ensembles, model selection, and the complaints of the host's users that we must never hear again.
-A new estimator joins with one line in ``ESTIMATORS``.
+distributions ships. This file and test_containers.py state that contract in our own words. Here:
+host ensembles and splits, model selection, parameters, and the complaints of the host's users that
+we must never hear again. The estimators that keep the contract are listed in host_data.py.
 """
 
 import inspect
@@ -13,6 +13,26 @@ import random
 import joblib
 import numpy as np
 import pytest
+from host_data import (
+    COLUMN,
+    N_LABELS,
+    PARTITIONS,
+    VOTINGS,
+    X_ALL,
+    X_NEW,
+    Y_ALL,
+    Y_NEW,
+    AllLabels,
+    X,
+    Y,
+    as_array,
+    assert_mirrors,
+    assert_same_model,
+    cluster_votes,
+    fit_ensemble,
+    fixed_partition,
+    fixed_voting,
+)
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import (
@@ -29,27 +49,15 @@ from sklearn.model_selection import (
     ShuffleSplit,
     cross_val_predict,
     cross_val_score,
-    train_test_split,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 from sklearn.utils import estimator_html_repr, get_tags
 from skmultilearn.base import MLClassifierBase, ProblemTransformationBase
-from skmultilearn.cluster import FixedLabelSpaceClusterer, RandomLabelSpaceClusterer
-from skmultilearn.ensemble import LabelSpacePartitioningClassifier, MajorityVotingClassifier
 from skmultilearn.model_selection import IterativeStratification, iterative_train_test_split
 from skmultilearn.problem_transform import BinaryRelevance, LabelPowerset
 
-from skml_odm import MLODM
 from skml_odm.metrics import average_precision_scorer, one_error_scorer, ranking_loss_scorer
-
-ESTIMATORS = [
-    MLODM(random_state=0),
-    MLODM(kernel="linear", threshold="per-label", random_state=0),
-]
-KERNELS = ["rbf", "linear", "poly", "sigmoid", "cosine", "laplacian"]
-SPARSE_FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
-SPARSE_TYPES = [f"{name}_{kind}" for name in SPARSE_FORMATS for kind in ("matrix", "array")]
 
 # Ordinary data must neither stop short of the tolerance nor compute with infinities.
 pytestmark = pytest.mark.filterwarnings(
@@ -58,41 +66,6 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:The kernel matrix is not positive:sklearn.exceptions.ConvergenceWarning",
     "ignore:the matrix subclass:PendingDeprecationWarning",
 )
-
-
-def make_data(n_samples=72, n_features=7, n_labels=4):
-    """Rows with zeros whose values and squares are exact in every float type, and noisy labels."""
-    rng = np.random.default_rng(20)
-    X = rng.integers(1, 65, size=(n_samples, n_features)) / 64
-    X[rng.random(X.shape) < 0.4] = 0.0
-    signal = (X - X.mean(axis=0)) @ rng.standard_normal((n_features, n_labels))
-    y = signal + 0.2 * rng.standard_normal(signal.shape) > 0.1
-    return X, y.astype(np.int64)
-
-
-X_ALL, Y_ALL = make_data()
-X, X_NEW, Y, Y_NEW = train_test_split(X_ALL, Y_ALL, test_size=0.33, random_state=42)
-N_LABELS = Y.shape[1]
-COLUMN = Y[:, 0]
-
-
-@pytest.fixture(params=ESTIMATORS, ids=repr, scope="module")
-def fitted(request):
-    """An estimator fitted to dense data: what all other containers are compared with."""
-    return clone(request.param).fit(X, Y)
-
-
-@pytest.fixture
-def estimator(fitted):
-    return clone(fitted)
-
-
-@pytest.fixture(
-    params=list({type(e): e for e in reversed(ESTIMATORS)}.values()), ids=lambda e: type(e).__name__
-)
-def one_of_each(request):
-    """One estimator of each class, for tests that choose the parameters themselves."""
-    return clone(request.param)
 
 
 @pytest.fixture
@@ -104,347 +77,6 @@ def seeded():
     yield
     random.setstate(states[0])
     np.random.set_state(states[1])  # noqa: NPY002
-
-
-def as_array(labels):
-    return labels.toarray() if sparse.issparse(labels) else np.asarray(labels)
-
-
-def read_only(array):
-    array = array.copy()
-    array.flags.writeable = False
-    return array
-
-
-def read_only_csr(array):
-    matrix = sparse.csr_matrix(array)
-    for part in (matrix.data, matrix.indices, matrix.indptr):
-        part.flags.writeable = False
-    return matrix
-
-
-def wide_csr(array):
-    """CSR with the 64-bit indices that scipy uses for very large matrices."""
-    matrix = sparse.csr_matrix(array)
-    matrix.indices = matrix.indices.astype(np.int64)
-    matrix.indptr = matrix.indptr.astype(np.int64)
-    return matrix
-
-
-def shuffled_csr(array):
-    """CSR whose column indices are in descending order."""
-    rows = [np.flatnonzero(row)[::-1] for row in array]
-    indices = np.concatenate(rows)
-    data = np.concatenate([row[columns] for row, columns in zip(array, rows, strict=True)])
-    indptr = np.concatenate([[0], np.cumsum([len(columns) for columns in rows])])
-    matrix = sparse.csr_matrix((data, indices, indptr), shape=array.shape)
-    assert not matrix.has_sorted_indices
-    return matrix
-
-
-def duplicated_csr(array):
-    """CSR that stores each entry as two halves."""
-    matrix = sparse.csr_matrix(array)
-    parts = np.repeat(matrix.data / 2, 2), np.repeat(matrix.indices, 2), matrix.indptr * 2
-    matrix = sparse.csr_matrix(parts, shape=array.shape)
-    assert not matrix.has_canonical_format
-    return matrix
-
-
-def explicit_zeros_csr(array):
-    """CSR that stores every entry, the zeros too."""
-    n, d = array.shape
-    parts = array.ravel(), np.tile(np.arange(d), n), np.arange(n + 1) * d
-    return sparse.csr_matrix(parts, shape=array.shape)
-
-
-CONTAINERS = {
-    "list": np.ndarray.tolist,
-    "tuples": lambda array: tuple(map(tuple, array.tolist())),
-    "matrix": np.matrix,
-    "todense": lambda array: sparse.csr_matrix(array).todense(),
-    "fortran": np.asfortranarray,
-    "strided": lambda array: np.repeat(array, 2, axis=1)[:, ::2],
-    "float32": lambda array: array.astype(np.float32),
-    "read-only": read_only,
-    "read-only csr": read_only_csr,
-    "64-bit csr": wide_csr,
-    "explicit zeros": explicit_zeros_csr,
-    "unsorted csr": shuffled_csr,
-    **{name: getattr(sparse, name) for name in SPARSE_TYPES},
-}
-
-
-def stored_bytes(container):
-    """All bytes a container holds, in the order it holds them."""
-    if not sparse.issparse(container):
-        return [container.tobytes(order="A")]
-    names = ("row", "col") if container.format == "coo" else ("indices", "indptr")
-    return [getattr(container, name).tobytes() for name in ("data", *names)]
-
-
-def assert_same_model(fitted, other, X_new=X_NEW):
-    """``other``, whatever it was fitted to and is asked about, is the model ``fitted``."""
-    expected = fitted.decision_function(X_NEW)
-    np.testing.assert_allclose(other.decision_function(X_new), expected, rtol=0, atol=1e-8)
-    np.testing.assert_array_equal(as_array(other.predict(X_new)), expected > 0)
-
-
-def assert_mirrors(prediction, y):
-    """Predictions come in the container of y."""
-    if sparse.issparse(y):
-        assert isinstance(prediction, sparse.csr_matrix)
-        assert prediction.getformat() == "csr"
-        assert (prediction.data == 1).all()
-    else:
-        assert type(prediction) is np.ndarray
-    assert prediction.dtype.kind == "i"
-    assert prediction.shape == (X_NEW.shape[0], N_LABELS)
-
-
-# Containers
-
-
-def test_the_data_can_tell_models_apart(fitted):
-    """No decision is so close that rounding could flip it, and every label is predicted."""
-    decision = fitted.decision_function(X_NEW)
-    assert np.abs(decision).min() > 1e-6
-    assert (decision > 0).any(axis=0).all()
-    assert (decision < 0).any(axis=0).all()
-    majority = np.tile(Y.mean(axis=0) > 0.5, (len(Y_NEW), 1))
-    assert hamming_loss(Y_NEW, fitted.predict(X_NEW)) < hamming_loss(Y_NEW, majority)
-
-
-@pytest.mark.parametrize("name", CONTAINERS)
-def test_any_container_of_features(fitted, estimator, name):
-    """Features in any container give the model of dense features, in fit and in predict."""
-    convert = CONTAINERS[name]
-    estimator.fit(convert(X), Y)
-    assert_same_model(fitted, estimator)
-    assert_same_model(fitted, estimator, convert(X_NEW))
-    assert_mirrors(estimator.predict(convert(X_NEW)), Y)
-
-
-@pytest.mark.parametrize("name", CONTAINERS)
-def test_any_container_of_labels(fitted, estimator, name):
-    """Labels in any container give the model of dense labels; sparse in, sparse out."""
-    y = CONTAINERS[name](Y)
-    estimator.fit(X, y)
-    assert_same_model(fitted, estimator)
-    assert_mirrors(estimator.predict(X_NEW), y)
-
-
-@pytest.mark.parametrize("name", ["matrix", *SPARSE_TYPES])
-def test_features_and_labels_in_one_container(fitted, estimator, name):
-    """The host's own check: both sides in the same container, split by scikit-learn."""
-    convert = CONTAINERS[name]
-    if name.startswith(("bsr", "coo", "dia")):  # these cannot be indexed
-        parts = convert(X), convert(X_NEW), convert(Y), convert(Y_NEW)
-    else:
-        whole = convert(X_ALL), convert(Y_ALL)
-        parts = train_test_split(*whole, test_size=0.33, random_state=42)
-    X_train, X_test, y_train, y_test = parts
-    prediction = estimator.fit(X_train, y_train).predict(X_test)
-    assert prediction.shape == y_test.shape
-    assert_mirrors(prediction, y_train)
-    assert_same_model(fitted, estimator, X_test)
-
-
-@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int32, np.float32, np.float64])
-@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
-def test_any_type_of_label_entries(fitted, estimator, dtype, convert):
-    """Zeros and ones of every type are labels, and predictions are integers."""
-    y = convert(Y.astype(dtype))
-    assert_mirrors(estimator.fit(X, y).predict(X_NEW), y)
-    assert_same_model(fitted, estimator)
-
-
-@pytest.mark.parametrize("X_sparse", [False, True])
-@pytest.mark.parametrize("y_sparse", [False, True])
-def test_predictions_follow_labels_not_features(fitted, estimator, X_sparse, y_sparse):
-    """Issues 239, 52, 96: the type of predictions depends on the type of y, and on it alone."""
-    y = sparse.csr_matrix(Y) if y_sparse else Y
-    estimator.fit(sparse.csr_matrix(X) if X_sparse else X, y)
-    for X_new in (X_NEW, sparse.csr_matrix(X_NEW)):
-        assert_mirrors(estimator.predict(X_new), y)
-        assert type(estimator.decision_function(X_new)) is np.ndarray
-    # an earlier fit leaves no trace
-    y = Y if y_sparse else sparse.csr_matrix(Y)
-    assert_mirrors(estimator.fit(X, y).predict(X_NEW), y)
-
-
-def test_data_frames(fitted, estimator):
-    """DataFrames are fine on both sides; their column names are remembered and checked."""
-    pandas = pytest.importorskip("pandas")
-    names = [f"feature {j}" for j in range(X.shape[1])]
-    frame = pandas.DataFrame(X, columns=names, index=np.arange(len(X))[::-1])
-    labels = pandas.DataFrame(Y, columns=list("abcd"))
-    new_frame = pandas.DataFrame(X_NEW, columns=names)
-    estimator.fit(frame, labels)
-    assert list(estimator.feature_names_in_) == names
-    assert_same_model(fitted, estimator, new_frame)
-    assert_mirrors(estimator.predict(new_frame), Y)
-    with pytest.raises(ValueError, match="feature names"):
-        estimator.predict(new_frame[names[::-1]])
-
-
-@pytest.mark.filterwarnings("ignore:.*[Ss]parse.*:DeprecationWarning")
-def test_data_frames_with_sparse_columns(fitted, estimator):
-    """DataFrames of sparse columns hold the same numbers, hence give the same model."""
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(X))
-    labels = pandas.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(Y))
-    estimator.fit(frame, labels)
-    assert_same_model(fitted, estimator)
-
-
-def test_memory_mapped_arrays(fitted, estimator, tmp_path):
-    """Arrays mapped read-only from disk are used as they are, in fit and in predict."""
-    mapped = []
-    for name, array in {"X": X, "Y": Y, "X_NEW": X_NEW}.items():
-        np.save(tmp_path / f"{name}.npy", array)
-        mapped.append(np.load(tmp_path / f"{name}.npy", mmap_mode="r"))
-    assert isinstance(mapped[0], np.memmap)
-    estimator.fit(*mapped[:2])
-    assert_same_model(fitted, estimator, mapped[2])
-    assert_mirrors(estimator.predict(mapped[2]), Y)
-    # the model must outlive the file it was fitted from
-    assert not any(isinstance(value, np.memmap) for value in vars(estimator).values())
-
-
-def test_memory_mapped_sparse_matrices(fitted, estimator, tmp_path):
-    """Sparse matrices whose arrays joblib mapped from disk, as its workers receive them."""
-    joblib.dump([sparse.csr_matrix(a) for a in (X, Y, X_NEW)], tmp_path / "data")
-    X_mapped, y_mapped, new_mapped = joblib.load(tmp_path / "data", mmap_mode="r")
-    assert not X_mapped.data.flags.writeable
-    estimator.fit(X_mapped, y_mapped)
-    assert_same_model(fitted, estimator, new_mapped)
-
-
-@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
-def test_one_row(fitted, convert):
-    """A row is scored the same alone as among others."""
-    decision = fitted.decision_function(convert(X_NEW[:1]))
-    assert decision.shape == (1, N_LABELS)
-    np.testing.assert_allclose(decision, fitted.decision_function(X_NEW)[:1], atol=1e-12)
-
-
-# One label
-
-
-@pytest.mark.parametrize(
-    "values",
-    [(0, 1), (-1, 1), (1, 2), (False, True), ("no", "yes"), (0.0, 1.0)],
-    ids=str,
-)
-def test_one_dimensional_labels(estimator, values):
-    """A one-dimensional y is one label, and predictions are its class values."""
-    y = np.array(values)[COLUMN]
-    estimator.fit(X, y)
-    np.testing.assert_array_equal(estimator.classes_, values)
-    prediction, decision = estimator.predict(X_NEW), estimator.decision_function(X_NEW)
-    assert decision.shape == prediction.shape == (len(X_NEW),)
-    assert prediction.dtype == y.dtype
-    np.testing.assert_array_equal(prediction, np.array(values)[(decision > 0).astype(int)])
-    assert accuracy_score(Y_NEW[:, 0] == 1, decision > 0) > 0.7
-
-
-def test_all_spellings_of_one_label_agree(estimator):
-    """A list, a Series, a dense column and a sparse column of one label give one model."""
-    pandas = pytest.importorskip("pandas")
-    column = COLUMN[:, None]
-    expected = clone(estimator).fit(X, COLUMN).decision_function(X_NEW)
-    for y in (COLUMN.tolist(), pandas.Series(COLUMN), COLUMN == 1):
-        decision = clone(estimator).fit(X, y).decision_function(X_NEW)
-        np.testing.assert_allclose(decision, expected, atol=1e-8)
-    for y in (column, np.matrix(column), sparse.csr_matrix(column), sparse.csc_array(column)):
-        model = clone(estimator).fit(X, y)
-        np.testing.assert_allclose(model.decision_function(X_NEW), expected[:, None], atol=1e-8)
-        prediction = model.predict(X_NEW)
-        assert sparse.issparse(prediction) == sparse.issparse(y)
-        np.testing.assert_array_equal(as_array(prediction), expected[:, None] > 0)
-
-
-# Inputs are read, never written
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize(
-    "convert",
-    [
-        np.array,
-        np.asfortranarray,
-        sparse.csr_matrix,
-        sparse.csr_array,
-        sparse.csc_matrix,
-        sparse.coo_matrix,
-        shuffled_csr,
-        duplicated_csr,
-        explicit_zeros_csr,
-    ],
-    ids=lambda convert: convert.__name__,
-)
-def test_inputs_stay_unchanged(one_of_each, kernel, convert):
-    """Neither fit nor a method of the fitted model changes a byte of what it was given."""
-    X_train, X_new = convert(X), convert(X_NEW)
-    y = convert(Y) if convert is not duplicated_csr else shuffled_csr(Y)
-    weight = np.linspace(0.5, 2.0, len(X))
-    given = {"X_train": X_train, "X_new": X_new, "y": y, "weight": weight}
-    before = {name: stored_bytes(container) for name, container in given.items()}
-    model = one_of_each.set_params(kernel=kernel).fit(X_train, y, sample_weight=weight)
-    for method in (model.predict, model.decision_function):
-        method(X_train)
-        method(X_new)
-    changed = [name for name in given if stored_bytes(given[name]) != before[name]]
-    assert changed == []
-
-
-def test_precomputed_kernel_stays_unchanged(one_of_each):
-    """A kernel matrix of the user is not overwritten, and gives the model of the kernel."""
-    K, K_new = rbf_kernel(X, gamma=0.5), rbf_kernel(X_NEW, X, gamma=0.5)
-    before = stored_bytes(K), stored_bytes(K_new)
-    model = clone(one_of_each).set_params(kernel="precomputed").fit(K, Y)
-    decision = model.decision_function(K_new)
-    unchanged = before == (stored_bytes(K), stored_bytes(K_new))
-    assert unchanged
-    same = one_of_each.set_params(kernel="rbf", gamma=0.5).fit(X, Y)
-    np.testing.assert_allclose(decision, same.decision_function(X_NEW), atol=1e-6)
-
-
-@pytest.mark.parametrize("convert", [np.array, sparse.csr_matrix], ids=["dense", "sparse"])
-def test_a_model_does_not_change_with_its_training_data(fitted, estimator, convert):
-    """The model keeps copies: what the user does to the training data later is no matter."""
-    X_train, y = convert(X), convert(Y)
-    estimator.fit(X_train, y)
-    X_train *= 0.0
-    y *= 0
-    assert_same_model(fitted, estimator)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize(
-    "convert", [shuffled_csr, duplicated_csr], ids=lambda convert: convert.__name__
-)
-def test_unusual_csr_means_what_it_says(one_of_each, kernel, convert):
-    """Unsorted indices and entries stored in parts are the same matrix, hence the same model."""
-    dense = clone(one_of_each.set_params(kernel=kernel)).fit(X, Y)
-    one_of_each.fit(convert(X), Y)
-    assert_same_model(dense, one_of_each, X_NEW)
-    assert_same_model(dense, one_of_each, convert(X_NEW))
-
-
-@pytest.mark.parametrize("name", ["coo_matrix", "csr_matrix"])
-def test_label_entries_stored_in_parts_are_summed(estimator, name):
-    """A label stored as 1 + 1 is a 2, in every sparse format, and 2 is not a label."""
-    matrix = sparse.csr_matrix(Y)
-    parts = np.repeat(matrix.data, 2), np.repeat(matrix.indices, 2), matrix.indptr * 2
-    twos = sparse.csr_matrix(parts, shape=Y.shape)
-    if name == "coo_matrix":
-        rows = np.repeat(np.arange(len(Y)), np.diff(twos.indptr))
-        twos = sparse.coo_matrix((twos.data, (rows, twos.indices)), shape=Y.shape)
-    np.testing.assert_array_equal(twos.toarray(), 2 * Y)
-    with pytest.raises(ValueError, match="y must hold only 0 and 1"):
-        estimator.fit(X, twos)
 
 
 # Scores and labels
@@ -474,70 +106,6 @@ def test_probabilities_are_probabilities(fitted):
 
 
 # The host's ensembles
-
-
-class AllLabels(MLClassifierBase):
-    """The simplest classifier the host accepts: if an ensemble of these fails, the host does."""
-
-    def fit(self, X, y):
-        self.sparse, self.shape = sparse.issparse(y), y.shape[1:]
-        self.classes_ = np.arange(*self.shape) if self.shape else np.unique(y)
-        return self
-
-    def predict(self, X):
-        labels = np.ones((X.shape[0], *self.shape), dtype=int)
-        return sparse.csr_matrix(labels) if self.sparse else labels
-
-
-def fit_ensemble(make, classifier, y=Y):
-    """Fit ``make(classifier)``, or skip if the host cannot do so with its simplest classifier."""
-    try:
-        ensemble = make(AllLabels()).fit(X, y)
-        assert as_array(ensemble.predict(X_NEW)).all()
-    except Exception as error:
-        pytest.skip(f"the host's {make.__name__} fails with any classifier: {error!r}")
-    return make(classifier).fit(X, y)
-
-
-def cluster_votes(estimator, clusters, y=Y):
-    """Votes for and number of voters on each label, from models fitted to each cluster alone."""
-    votes = np.zeros((len(X_NEW), y.shape[1]))
-    voters = np.zeros(y.shape[1])
-    for cluster in clusters:
-        cluster = list(cluster)
-        model = clone(estimator).fit(sparse.csr_matrix(X), sparse.csr_matrix(y[:, cluster]))
-        votes[:, cluster] += model.predict(X_NEW).toarray()
-        voters[cluster] += 1
-    return votes, voters
-
-
-def fixed_partition(classifier):
-    clusterer = FixedLabelSpaceClusterer(clusters=[[0, 2], [3], [1]])
-    return LabelSpacePartitioningClassifier(classifier, clusterer)
-
-
-def random_partition(classifier):
-    clusterer = RandomLabelSpaceClusterer(cluster_size=2, cluster_count=2, allow_overlap=False)
-    return LabelSpacePartitioningClassifier(classifier, clusterer)
-
-
-def uneven_random_partition(classifier):
-    clusterer = RandomLabelSpaceClusterer(cluster_size=3, cluster_count=1, allow_overlap=False)
-    return LabelSpacePartitioningClassifier(classifier, clusterer)
-
-
-def fixed_voting(classifier):
-    clusterer = FixedLabelSpaceClusterer(clusters=[[0, 1, 2], [1, 2, 3], [0, 2, 3], [0, 3]])
-    return MajorityVotingClassifier(classifier, clusterer)
-
-
-def random_voting(classifier):
-    clusterer = RandomLabelSpaceClusterer(cluster_size=2, cluster_count=3, allow_overlap=True)
-    return MajorityVotingClassifier(classifier, clusterer)
-
-
-PARTITIONS = [fixed_partition, random_partition, uneven_random_partition]
-VOTINGS = [fixed_voting, random_voting]
 
 
 def test_the_host_takes_us_for_one_of_its_own(estimator):
