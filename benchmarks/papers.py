@@ -17,7 +17,7 @@ from sklearn.metrics import (
 from skml_odm import MLODM
 from skml_odm.metrics import one_error
 
-from .data import load
+from .data import load_as_in_paper
 from .mlodm import CHOSEN
 from .search import search
 
@@ -33,7 +33,6 @@ PAPER = {
     "medical": (2.18, 1.44, 16.07, 87.64),
     "enron": (7.62, 4.85, 26.42, 69.17),
 }
-OPTIONS = {"medical": {"swap": True}, "birds": {"labelled_only": True}}
 
 
 def add_arguments(parser):
@@ -46,8 +45,8 @@ def add_arguments(parser):
 def run(arguments):
     chosen = json.loads(CHOSEN.read_text()) if CHOSEN.exists() else {}
     rows = []
-    for name in PAPER:
-        split = load(name, **OPTIONS.get(name, {}))
+    for name in (*PAPER, "medical-333"):
+        split = load_as_in_paper(name)
         if not arguments.chosen:
             start = time.perf_counter()
             parameters, loss = search(split.X_train, split.y_train)
@@ -101,12 +100,16 @@ def page(rows):
         ]
         wins = 0
         for data_set, _, ours in rows:
-            value, reference = round(ours[column], 2), PAPER[data_set][column]
+            value = round(ours[column], 2)
+            if data_set not in PAPER:
+                lines.append(f"| {data_set} | {value:.2f} | | |")
+                continue
+            reference = PAPER[data_set][column]
             good = better(value, reference)
             wins += good
             mark = "at least as good" if good else ""
             lines.append(f"| {data_set} | {value:.2f} | {reference:.2f} | {mark} |")
-        lines += ["", f"At least as good on {wins} of {len(rows)} data sets.", ""]
+        lines += ["", f"At least as good on {wins} of {len(PAPER)} data sets.", ""]
     lines += ["## Chosen parameters", "", "| data set | C | γ | θ | μ |", "|---|---|---|---|---|"]
     for data_set, p, _ in rows:
         lines.append(f"| {data_set} | {p['C']:g} | {p['gamma']:g} | {p['theta']:g} | {p['mu']:g} |")
@@ -117,7 +120,7 @@ def page(rows):
         "- birds: rows without labels are dropped as in the paper; 179 training rows remain here,",
         "  175 in the paper.",
         "- medical: the published split has 333 training rows, the paper reports 645; the two",
-        "  parts are exchanged to compare.",
+        "  parts are exchanged to compare. medical-333 is the published split.",
         "- genbase is nearly solved: 157 of 199 test rows repeat a training row, and a few label",
         "  pairs decide the ranking loss.",
         "- The paper repeats randomised algorithms five times; mlODM's problem is convex, its",

@@ -110,21 +110,14 @@ class LinearOperator:
 
 
 class _LinearFollower:
-    """Scores by explicit weights, updated with every change; rows of X are kept once cut out."""
+    """Scores by explicit weights, updated with every change."""
 
     def __init__(self, operator, A):
-        self.operator = operator
+        self.X = operator.X
         self.weights = operator.weights(A)
-        self._cut = {}
-
-    def _rows(self, rows):
-        key = (rows.start, rows.stop, rows.step)
-        if key not in self._cut:
-            self._cut[key] = self.operator.X[rows]
-        return self._cut[key]
 
     def scores(self, rows):
-        return self._rows(rows) @ self.weights
+        return self.X[rows] @ self.weights
 
     def changed(self, rows, change):
-        self.weights += self._rows(rows).T @ change
+        self.weights += self.X[rows].T @ change

@@ -164,6 +164,7 @@ cdef double proximal_step(
 
 
 def sweep(
+    const long long[::1] visits,
     const double[:, ::1] gram,
     double[:, ::1] scores,
     double[:, ::1] coefficients,
@@ -177,12 +178,12 @@ def sweep(
 ):
     """Visit every block of one panel of instances once; return (gap, dual gain).
 
-    ``gram`` is K restricted to the panel and ``scores`` (labels × instances) the panel's current
+    ``visits`` is the order of the blocks, ``gram`` is K restricted to the panel and ``scores`` (labels × instances) the panel's current
     scores; both ``coefficients`` and ``scores`` are updated. ``conjugate[i]`` is the block's share
     L_i(f*) + ⟨A_i, f*⟩ of the dual value, kept so that the dual value needs no pair variables. The
     gap is the sum over the blocks of their primal-dual gaps when they were met.
     """
-    cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], i, j, p, row
+    cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], visit, i, j, p, row
     cdef double kappa, gap = 0.0, gain = 0.0, loss, first_loss, linear, new_conjugate, change, moved
     # centre, f, pull: q each; proximal_step's own work space
     cdef double* work = <double*> malloc((7 * q + (q // 2) * (q // 2) + 1) * sizeof(double))
@@ -192,7 +193,8 @@ def sweep(
     if work == NULL:
         raise MemoryError()
     with nogil:
-        for i in range(n):
+        for visit in range(n):
+            i = visits[visit]
             p = n_relevant[i]
             if p == 0 or p == q or weight[i] == 0.0:
                 continue

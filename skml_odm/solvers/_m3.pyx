@@ -90,31 +90,32 @@ cdef void multiplicative_updates(
 
 
 def sweep(
+    const long long[::1] visits,
     const double[:, ::1] gram,
     double[:, ::1] scores,
     double[:, ::1] coefficients,
     double[::1] conjugate,
-    double[::1] multipliers,
-    const long long[::1] start,
     const int[:, ::1] order,
     const int[::1] n_relevant,
     const double[::1] weight,
     double lower,
     double upper,
     double mu,
+    const long long[::1] first,
+    double[::1] multipliers,
     double tol,
     int max_updates,
 ):
     """Visit every block of one panel of instances once; return (gap, dual gain).
 
-    Arguments as in ``_block.sweep``; ``multipliers[start[i]:start[i + 1]]`` are the values α − β of
+    Arguments as in ``_block.sweep``; from ``multipliers[first[i]]`` on stand the values α − β of
     the pairs of instance i, relevant label by relevant label. A block that M³ leaves worse than it
     was keeps its old multipliers.
     """
-    cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], i, j, k, other, p, s, row, most = 1
+    cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], visit, i, j, k, other, p, s, row, most = 1
     cdef double kappa, gap = 0.0, gain = 0.0, linear, block_gain, new_conjugate, change, d
     for i in range(n):
-        most = max(most, start[i + 1] - start[i])
+        most = max(most, n_relevant[i] * (q - n_relevant[i]))
     cdef double* work = <double*> malloc((7 * q + 2 * most) * sizeof(double))
     cdef double* f = work
     cdef double* centre = work + q
@@ -126,13 +127,14 @@ def sweep(
     if work == NULL:
         raise MemoryError()
     with nogil:
-        for i in range(n):
+        for visit in range(n):
+            i = visits[visit]
             p = n_relevant[i]
             s = q - p
             if p == 0 or p == q or weight[i] == 0.0:
                 continue
             kappa = gram[i, i]
-            multiplier = &multipliers[start[i]]
+            multiplier = &multipliers[first[i]]
             linear = 0.0
             for j in range(q):
                 f[j] = scores[order[i, j], i]

@@ -17,7 +17,7 @@ from .newton import newton_steps
 PATIENCE = 20
 
 # Products K V of Newton's first turn; a typical problem takes less.
-FIRST_TURN = 100
+FIRST_TURN = 300
 
 EXACT = 1e-20
 MAX_EXTRA = 5

@@ -1,10 +1,13 @@
 """Dual block coordinate descent, one block per instance (paper 000, Algorithm 1).
 
 The instances are visited panel by panel. At a panel the scores K[panel, :] A come from one matrix
-product; its blocks are then solved one after the other with nothing but the panel's own small Gram
-matrix. An epoch so costs as much as one product K A, and the iterates are those of plain block
-coordinate descent. A panel holds evenly spaced rows: a view of K, and a mixture of classes even
-where the data are sorted by class.
+product; its blocks are then solved one after the other, in random order, with nothing but the
+panel's own small Gram matrix. An epoch so costs as much as one product K A, and the iterates are
+those of plain block coordinate descent.
+
+A panel holds evenly spaced rows: a view of K, and a mixture of classes even where the data are
+sorted by class. The spacing changes from epoch to epoch. With the same panels every time, the rows
+of a panel stay behind the others together, which costs several times as many epochs.
 
 The intercept b would slow the descent down if it were hidden in the kernel as K + 1, for it couples
 all instances. It is a variable of its own, moved after each epoch by an approximate Newton step on
@@ -14,7 +17,6 @@ all instances. It is a variable of its own, moved after each epoch by an approxi
 The price is one more term, ½‖b − Σ_i A_i‖², in the duality gap.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,27 +28,18 @@ from .landmarks import Landmarks
 from .result import Result, Trace, relative_gap
 
 PANEL_ROWS = 64
+N_SPACINGS = 8
 INTERCEPT_LANDMARKS = 64
-
-
-@dataclass
-class Panel:
-    """Some rows and what never changes about them."""
-
-    rows: slice
-    gram: np.ndarray
-    labels: tuple
 
 
 class ExactBlocks:
     """Solve every block exactly."""
 
-    def __init__(self, loss, panels):
-        self.panels = panels
+    def __init__(self, loss):
+        self.loss = loss
 
-    def sweep(self, index, scores, coefficients, conjugate, gap):
-        panel = self.panels[index]
-        return _block.sweep(panel.gram, scores, coefficients, conjugate, *panel.labels)
+    def sweep(self, rows, gap, *panel):
+        return _block.sweep(*panel, *self.loss.rows(rows))
 
 
 class MultiplicativeBlocks:
@@ -58,24 +51,17 @@ class MultiplicativeBlocks:
 
     max_updates = 100
 
-    def __init__(self, loss, panels):
-        self.panels = panels
-        self.first = [np.cumsum([0, *loss.n_pairs[panel.rows]]) for panel in panels]
-        self.multipliers = [
-            np.repeat(np.minimum(1.0, loss.weight[panel.rows]), loss.n_pairs[panel.rows])
-            for panel in panels
-        ]
+    def __init__(self, loss):
+        self.loss = loss
+        self.first = np.cumsum(loss.n_pairs) - loss.n_pairs
+        self.multipliers = np.repeat(np.minimum(1.0, loss.weight), loss.n_pairs)
 
-    def sweep(self, index, scores, coefficients, conjugate, gap):
-        panel = self.panels[index]
+    def sweep(self, rows, gap, *panel):
         return _m3.sweep(
-            panel.gram,
-            scores,
-            coefficients,
-            conjugate,
-            self.multipliers[index],
-            self.first[index],
-            *panel.labels,
+            *panel,
+            *self.loss.rows(rows),
+            np.ascontiguousarray(self.first[rows]),
+            self.multipliers,
             max(1e-12, 0.01 * min(gap, 1.0)),
             self.max_updates,
         )
@@ -123,12 +109,7 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
     rng = check_random_state(random_state)
     trace = Trace("bcd", verbose)
     m, q = loss.shape
-    n_panels = -(-m // PANEL_ROWS)
-    panels = [
-        Panel(rows, operator.gram(rows), loss.rows(rows))
-        for rows in (slice(first, None, n_panels) for first in range(n_panels))
-    ]
-    solver = blocks(loss, panels)
+    solver = blocks(loss)
     A, b, conjugate = np.zeros((m, q)), np.zeros(q), np.zeros(m)
     current = operator.follow(A)
     intercept_step: Any = InterceptStep(operator, loss) if operator.intercept else None
@@ -140,14 +121,22 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
     while not last:
         epoch += 1
         surplus = 0.0
-        for index in rng.permutation(n_panels):
-            rows = panels[index].rows
+        spacing = -(-m // PANEL_ROWS)
+        spacing += rng.randint(N_SPACINGS) if spacing > 1 else 0
+        for first in rng.permutation(min(spacing, m)):
+            rows = slice(first, None, spacing)
             scores = current.scores(rows)
             scores += b
             met[rows] = scores
             new, shares = A[rows].copy(), conjugate[rows].copy()
             block_surplus, gain = solver.sweep(
-                index, np.ascontiguousarray(scores.T), new, shares, gap
+                rows,
+                gap,
+                rng.permutation(len(new)),
+                operator.gram(rows),
+                np.ascontiguousarray(scores.T),
+                new,
+                shares,
             )
             change = new - A[rows]
             A[rows] = new

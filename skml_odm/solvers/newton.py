@@ -53,7 +53,7 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
     """Newton steps one at a time; see :mod:`.iteration` for the protocol."""
     trace = Trace("newton", verbose)
     m = loss.shape[0]
-    precondition = Preconditioner(operator, min(MAX_LANDMARKS, max(100, m // 6)))
+    precondition = Preconditioner(operator, min(MAX_LANDMARKS, max(100, m // 3)))
     A = np.zeros(loss.shape) if start is None else start.copy()
     F = np.zeros(loss.shape) if start is None else operator.product(A)
     iteration = 0
