@@ -28,7 +28,10 @@ from .landmarks import Landmarks
 from .result import Result, Trace, relative_gap
 
 PANEL_ROWS = 64
+
+# Panels are made with one of this many spacings of rows, chosen anew for each epoch.
 N_SPACINGS = 8
+
 INTERCEPT_LANDMARKS = 64
 
 
@@ -88,7 +91,7 @@ def bcd(
     max_iter : int
         Epochs at most.
     random_state : int, RandomState or None
-        Order of the panels.
+        Panels of each epoch, and the order within them.
     blocks : class
         The block solver.
     verbose : int

@@ -16,14 +16,24 @@ from .iteration import Step, finish
 from .landmarks import Landmarks
 from .result import Result, Trace, relative_gap
 
+# Conjugate gradient steps at most; the lower bound is for systems of order mq ≤ MAX_DENSE, which
+# can be factored instead.
 MAX_CG = 250
 MAX_CG_IF_SMALL = 60
 MAX_DENSE = 2000
-MAX_LINE_SEARCH = 40
-MAX_LANDMARKS = 256
-CANCELLATION = 1e6
-RIDGE = 1e-9
+
+# Conjugate gradients go on while a step gains more than this share of the average gain.
 SHARE = 0.5
+
+MAX_LANDMARKS = 256
+
+# Stiffest direction that the preconditioner corrects: beyond, the correction is lost in rounding.
+CANCELLATION = 1e6
+
+# Added to K, relative to its diagonal, inside conjugate gradients only.
+RIDGE = 1e-9
+
+MAX_LINE_SEARCH = 40
 
 
 def newton(operator, loss, *, tol, max_iter, start=None, verbose=0):
@@ -106,7 +116,6 @@ class Preconditioner:
 
     def update(self, values, vectors):
         """Take over the eigenvalues and eigenvectors of the average Hessian."""
-        # beyond CANCELLATION the difference R − E_S T K[S, :] R would be lost in rounding
         self.curvature = max(values.max(), np.finfo(float).tiny)
         scaled = np.minimum(
             np.outer(self.weight, values), CANCELLATION / self.landmarks.values[:, None]
@@ -135,7 +144,9 @@ def _direction(operator, loss, F, R, precondition, forcing):
     ridge = min(RIDGE * precondition.landmarks.diagonal, 1e-4 / precondition.curvature)
 
     def product(V):
-        return operator.product(V) + ridge * V
+        result = operator.product(V)
+        result += ridge * V
+        return result
 
     X, KX = np.zeros_like(R), np.zeros_like(R)
     r = R.copy()
@@ -170,7 +181,8 @@ def _direction(operator, loss, F, R, precondition, forcing):
         P += Z
         KP *= square / old
         KP += KZ
-    return X, KX - ridge * X, step + 1, small and square > target
+    KX -= ridge * X
+    return X, KX, step + 1, small and square > target
 
 
 def _dense_direction(operator, loss, F, R):
