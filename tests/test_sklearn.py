@@ -1,6 +1,8 @@
 """scikit-learn's own checks, with the one failure that the host's base class makes inevitable."""
 
+import sklearn
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.fixes import parse_version
 
 from skml_odm import MLODM
 
@@ -8,10 +10,18 @@ ESTIMATORS = [MLODM(), MLODM(kernel="linear")]
 
 
 def expected_failures(estimator):
-    return {
+    """Names of checks that cannot pass, each with the reason."""
+    failures = {
         "check_mixin_order": "MLClassifierBase, the host's base class, lists BaseEstimator before "
         "ClassifierMixin",
     }
+    if parse_version(sklearn.__version__) < parse_version("1.7"):
+        # not ours: see _enforce_estimator_tags_y there
+        reason = "this scikit-learn makes its three-class y binary by its first entry, which "
+        reason += "differs between the weighted and the repeated data"
+        failures["check_sample_weight_equivalence_on_dense_data"] = reason
+        failures["check_sample_weight_equivalence_on_sparse_data"] = reason
+    return failures
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
