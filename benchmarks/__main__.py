@@ -2,9 +2,9 @@
 
 import argparse
 
-from . import mlodm, papers
+from . import defaults, mlodm, papers
 
-COMMANDS = {"mlodm": mlodm, "papers": papers}
+COMMANDS = {"defaults": defaults, "mlodm": mlodm, "papers": papers}
 
 
 def main():

@@ -24,23 +24,29 @@ N_FOLDS = 5
 
 def search(X, y, n_jobs=2):
     """Return the chosen parameters (dict) and their cross-validated ranking loss."""
-    folds = list(KFold(N_FOLDS, shuffle=True, random_state=0).split(X))
     middling = {"theta": 0.3, "mu": 0.3}
-    coarse = [{"gamma": g, "C": c, **middling} for g in GAMMA for c in C]
-    best = _best(X, y, folds, coarse, n_jobs)[0]
-    shape = [{**best, "theta": t, "mu": u} for t in TENTHS for u in TENTHS]
-    best = _best(X, y, folds, shape, n_jobs)[0]
+    best, _ = _best(X, y, [{"gamma": g, "C": c, **middling} for g in GAMMA for c in C], n_jobs)
+    best, _ = _best(X, y, [{**best, "theta": t, "mu": u} for t in TENTHS for u in TENTHS], n_jobs)
     near = [
         {**best, "gamma": best["gamma"] * g, "C": best["C"] * c}
         for g in (0.5, 1, 2)
         for c in (0.25, 0.5, 1, 2, 4)
         if GAMMA[0] <= best["gamma"] * g <= GAMMA[-1] and C[0] <= best["C"] * c <= C[-1]
     ]
-    return _best(X, y, folds, near, n_jobs)
+    return _best(X, y, near, n_jobs)
 
 
-def _best(X, y, folds, candidates, n_jobs):
-    by_gamma = {}
+def _best(X, y, candidates, n_jobs):
+    losses = cross_validate(X, y, candidates, n_jobs)
+    # of equally good candidates the first, which has the smallest C
+    winner = int(np.argmin(losses))
+    return candidates[winner], losses[winner]
+
+
+def cross_validate(X, y, candidates, n_jobs=2):
+    """The ranking loss of each candidate, averaged over the folds."""
+    folds = list(KFold(N_FOLDS, shuffle=True, random_state=0).split(X))
+    by_gamma: dict = {}
     for index, candidate in enumerate(candidates):
         by_gamma.setdefault(candidate["gamma"], []).append(index)
     tasks = [
@@ -56,9 +62,7 @@ def _best(X, y, folds, candidates, n_jobs):
     total = np.zeros(len(candidates))
     for (_, indices, _), values in zip(tasks, losses, strict=True):
         total[indices] += values
-    # of equally good candidates the one with the smallest C: candidates ascend in C
-    winner = int(np.argmin(total))
-    return candidates[winner], total[winner] / len(folds)
+    return total / len(folds)
 
 
 def _fold_losses(X, y, gamma, candidates, fold):

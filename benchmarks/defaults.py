@@ -1,0 +1,37 @@
+"""Which θ and μ are good defaults: cross-validated ranking loss, all else at MLODM's defaults.
+
+For each data set of paper 000 (training part, features in [0, 1]) the loss at each θ and μ is
+divided by the smallest one; printed is the mean of these ratios over the data sets.
+"""
+
+import numpy as np
+
+from skml_odm.kernels import make_kernel
+
+from .data import load_as_in_paper
+from .papers import PAPER
+from .search import cross_validate
+
+THETA = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7)
+MU = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
+
+
+def add_arguments(parser):
+    pass
+
+
+def run(arguments):
+    ratios = []
+    for name in PAPER:
+        split = load_as_in_paper(name)
+        gamma = make_kernel("rbf", "scale", 3, 0.0, split.X_train).gamma
+        candidates = [
+            {"gamma": gamma, "C": 1.0, "theta": theta, "mu": mu} for theta in THETA for mu in MU
+        ]
+        losses = cross_validate(split.X_train, split.y_train, candidates)
+        ratios.append(losses.reshape(len(THETA), len(MU)) / losses.min())
+        print(f"{name}: best {100 * losses.min():.2f}, worst {100 * losses.max():.2f}", flush=True)
+    print("\n| θ \\ μ | " + " | ".join(f"{mu:g}" for mu in MU) + " |")
+    print("|---" * (len(MU) + 1) + "|")
+    for theta, row in zip(THETA, np.mean(ratios, axis=0), strict=True):
+        print(f"| {theta:g} | " + " | ".join(f"{value:.3f}" for value in row) + " |")
