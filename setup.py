@@ -7,6 +7,7 @@ import os
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.sdist import sdist
 
 DEBUG = os.environ.get("SKML_ODM_DEBUG", "0") not in ("", "0")
 # checked and unchecked builds never share a file
@@ -29,7 +30,21 @@ MODULES = [
     "skml_odm.solvers._m3",
 ]
 
+
+class CompleteSdist(sdist):
+    """A source distribution with everything that git has, so that its tests and docs work."""
+
+    def add_defaults(self):
+        super().add_defaults()
+        for folder in ("tests", "benchmarks", "docs"):
+            for path, _, files in os.walk(folder):
+                if not {"__pycache__", "_build"} & set(path.split(os.sep)):
+                    self.filelist.extend(os.path.join(path, file) for file in files)
+        self.filelist.append("CHANGELOG.md")
+
+
 setup(
+    cmdclass={"sdist": CompleteSdist},
     ext_modules=cythonize(
         [
             Extension(

@@ -87,13 +87,19 @@ class KernelLabelRanker(MLClassifierBase):
         self._kernel = make_kernel(
             self.kernel, self.gamma, self.degree, self.coef0, X, sample_weight
         )
-        operator, eigenvectors = self._operator(X)
-
         indicator = target.indicator
         n_labels = indicator.shape[1]
         # One label alone has no pair: its complement takes the place of the second label.
         pairs = np.hstack([indicator, ~indicator]) if n_labels == 1 else indicator
-        result = self._solve(operator, pairs, sample_weight)
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                operator, eigenvectors = self._operator(X)
+                result = self._solve(operator, pairs, sample_weight)
+        except (FloatingPointError, np.linalg.LinAlgError) as error:
+            raise ValueError(
+                f"X, C={self.C!r} and sample_weight must keep the problem within double precision; "
+                f"they do not ({error}). Scale the features to a common range, or lower C."
+            ) from error
         self._warn_unless_converged(result)
 
         coefficients = result.coefficients[:, :n_labels]
@@ -208,9 +214,10 @@ class KernelLabelRanker(MLClassifierBase):
     def _warn_unless_converged(self, result):
         if not result.converged:
             warnings.warn(
-                f"{type(self).__name__} stopped after max_iter={self.max_iter} iterations at a "
-                f"relative duality gap of {result.gap:.3g} > tol={self.tol:g}. Raise max_iter or "
-                f"tol, scale the features to a common range, or lower C.",
+                f"{type(self).__name__} stopped after {result.n_iter} iterations "
+                f"(max_iter={self.max_iter}) at a relative duality gap of {result.gap:.3g} > "
+                f"tol={self.tol:g}. Raise max_iter or tol, scale the features to a common range, "
+                f"or lower C.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -20,6 +20,9 @@ ROWS_PER_CALL = 256
 
 DOUBLE_PRECISION = np.finfo(np.float64).eps
 
+# Error in γ · (squared distance), from rounding, that a Gaussian kernel may have.
+LOST_DISTANCE = 1e-6
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -32,12 +35,16 @@ class Kernel:
         between their rows.
     gamma, degree, coef0 : float
         As in :func:`sklearn.metrics.pairwise.pairwise_kernels`; unused by some kinds.
+    center : ndarray of shape (n_features,), optional
+        Subtracted from all rows first. It changes no distance, but keeps distances of rows that
+        are far from the origin from being lost in rounding.
     """
 
     kind: Any
     gamma: float
     degree: float
     coef0: float
+    center: Any = None
 
     @property
     def _parameters(self):
@@ -55,7 +62,8 @@ class Kernel:
             return X
         if callable(self.kind):
             shape = (X.shape[0], Y.shape[0])
-            K = np.asarray(self.kind(X, Y))
+            K = self.kind(X, Y)
+            K = K.toarray() if sparse.issparse(K) else np.asarray(K)
             K = K if K.dtype == np.float32 else K.astype(np.float64, copy=False)
             if K.shape != shape:
                 raise ValueError(
@@ -63,6 +71,10 @@ class Kernel:
                     f"{self.kind!r} returned {K.shape}."
                 )
         else:
+            if self.center is not None:
+                # dense training rows; the few new rows at hand may be sparse
+                X = (X.toarray() if sparse.issparse(X) else X) - self.center
+                Y = Y - self.center
             with np.errstate(over="ignore", invalid="ignore"):
                 K = pairwise_kernels(X, Y, metric=self.kind, **self._parameters)
         if not np.isfinite(K).all():
@@ -75,7 +87,7 @@ class Kernel:
     def matrix(self, X):
         """The symmetric matrix of kernel values among the rows of X."""
         if self.kind == "rbf":
-            return gaussian_kernel(X, self.gamma)
+            return gaussian_kernel(X if self.center is None else X - self.center, self.gamma)
         K = self.between(X, X)
         if callable(self.kind) or self.kind == "precomputed":
             _check_symmetric(K)
@@ -99,7 +111,8 @@ def make_kernel(kernel, gamma, degree, coef0, X, sample_weight=None):
         gamma = _gamma_from_data(gamma, X, sample_weight)
     else:
         check_real("gamma", gamma, 0, open_low=True)
-    return Kernel(kernel, float(gamma), degree, float(coef0))
+    center = X.mean(axis=0) if kernel == "rbf" and not sparse.issparse(X) else None
+    return Kernel(kernel, float(gamma), degree, float(coef0), center)
 
 
 def _gamma_from_data(rule, X, sample_weight):
@@ -133,6 +146,11 @@ def gaussian_kernel(X, gamma):
         norms = np.asarray(X.multiply(X).sum(axis=1)).ravel()
     else:
         norms = np.einsum("ij,ij->i", X, X)
+    if gamma * norms.max(initial=0.0) * DOUBLE_PRECISION > LOST_DISTANCE:
+        raise FloatingPointError(
+            f"squared distances of rows with squared norms up to {norms.max():.3g} are lost in "
+            f"rounding at gamma={gamma:.3g}"
+        )
     for start in range(0, m, ROWS_PER_CALL):
         stop = min(start + ROWS_PER_CALL, m)
         block = K[start:stop, :stop]
@@ -148,7 +166,7 @@ def gaussian_kernel(X, gamma):
 
 
 def _check_symmetric(K):
-    size = max(1.0, np.abs(K).max(initial=0.0))
+    size = max(K.max(), -K.min())
     for start in range(0, len(K), ROWS_PER_CALL):
         rows = slice(start, start + ROWS_PER_CALL)
         difference = np.abs(K[rows] - K[:, rows].T).max(initial=0.0)
@@ -171,20 +189,23 @@ def semidefinite_part(K, precision=DOUBLE_PRECISION):
     K : ndarray of shape (m, m)
         Symmetric.
     precision : float
-        Relative precision of K's entries; negative eigenvalues within it are rounding.
+        Relative precision of K's entries: negative eigenvalues within it are rounding, and are
+        removed without a word.
     """
-    tolerance = 10 * precision * max(np.abs(np.diagonal(K)).sum(), np.finfo(float).tiny)
+    trace = max(np.abs(np.diagonal(K)).sum(), np.finfo(float).tiny)
+    tolerance = 10 * DOUBLE_PRECISION * trace
     if _has_cholesky(K, tolerance):
         return K, None
     values, vectors = eigh(K, check_finite=False)
-    warnings.warn(
-        f"The kernel matrix is not positive semidefinite: its smallest eigenvalue is "
-        f"{values[0]:.3g} (the largest is {values[-1]:.3g}), so no convex problem and no "
-        f"certificate belong to it. Its negative part was removed; objective_ and dual_gap_ are "
-        f"those of the remaining, convex problem.",
-        ConvergenceWarning,
-        stacklevel=4,
-    )
+    if values[0] < -10 * precision * trace:
+        warnings.warn(
+            f"The kernel matrix is not positive semidefinite: its smallest eigenvalue is "
+            f"{values[0]:.3g} (the largest is {values[-1]:.3g}), so no convex problem and no "
+            f"certificate belong to it. Its negative part was removed; objective_ and dual_gap_ "
+            f"are those of the remaining, convex problem.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
     kept = vectors[:, values > tolerance]
     return (kept * values[values > tolerance]) @ kept.T, kept
 
@@ -192,7 +213,8 @@ def semidefinite_part(K, precision=DOUBLE_PRECISION):
 def _has_cholesky(K, shift):
     """Whether K + shift·I has a Cholesky factor; block by block."""
     m = len(K)
-    rest = K + shift * np.eye(m)
+    rest = K.copy()
+    rest.flat[:: m + 1] += shift
     for a in range(0, m, ROWS_PER_CALL):
         b = min(a + ROWS_PER_CALL, m)
         try:

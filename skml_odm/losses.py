@@ -1,5 +1,6 @@
 """The loss over label pairs: the part of a learning problem that knows labels but no kernel."""
 
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -39,7 +40,7 @@ class PairLoss:
         self.order = np.argsort(~indicator, axis=1, kind="stable").astype(np.int32)
         self.n_relevant = indicator.sum(axis=1, dtype=np.int32)
         n_pairs = self.n_relevant.astype(np.int64) * (q - self.n_relevant)
-        weight = np.full(m, float(C)) if sample_weight is None else C * sample_weight
+        weight = np.full(m, float(C)) if sample_weight is None else float(C) * sample_weight
         self.weight = np.divide(weight, n_pairs, out=np.zeros(m), where=n_pairs > 0)
         self.n_pairs = np.where(self.weight > 0, n_pairs, 0)
         self.lower, self.upper, self.mu = 1.0 - theta, 1.0 + theta, float(mu)
@@ -81,16 +82,33 @@ class PairLoss:
         return result
 
     def curvature_modes(self, scores):
-        """Eigenvalues and eigenvectors (q × q) of the Hessian at ``scores``, averaged over rows.
+        """The modes of the Hessian (q × q) at ``scores``, averaged over the rows.
 
         With very many labels the off-diagonal part of the average is small and is left out.
         """
         m, q = self.shape
-        total = np.zeros((q, q))
+        coupled = q <= MAX_COUPLED_LABELS
+        total = np.zeros((q if coupled else 1, q))
         for rows in self._row_chunks:
             _pair_loss.add_hessian(scores[rows], *self.rows(rows), total)
         total /= m
-        if q > MAX_COUPLED_LABELS:
-            return np.diag(total).copy(), np.eye(q)
+        if not coupled:
+            return Modes(total[0], None)
         values, vectors = np.linalg.eigh(total)
-        return np.maximum(values, 0.0), vectors
+        return Modes(np.maximum(values, 0.0), vectors)
+
+
+@dataclass
+class Modes:
+    """Eigenvalues and eigenvectors of a q × q matrix; no vectors where it is diagonal."""
+
+    values: np.ndarray
+    vectors: np.ndarray | None
+
+    def split(self, V):
+        """Rows of V in the basis of the eigenvectors."""
+        return V if self.vectors is None else V @ self.vectors
+
+    def join(self, V):
+        """The inverse of ``split``."""
+        return V if self.vectors is None else V @ self.vectors.T

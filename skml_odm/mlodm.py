@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
+from sklearn.utils import check_random_state
+
 from .base import KernelLabelRanker
 from .losses import PairLoss
 from .solvers.auto import auto
@@ -163,7 +166,15 @@ class MLODM(KernelLabelRanker):
         check_choice("solver", self.solver, tuple(SOLVERS))
         check_real("tol", self.tol, 0, open_low=True)
         check_real("max_iter", self.max_iter, 1, integer=True)
-        check_real("verbose", int(self.verbose) if self.verbose is True else self.verbose, 0)
+        is_bool = isinstance(self.verbose, bool | np.bool_)
+        check_real("verbose", int(self.verbose) if is_bool else self.verbose, 0)
+        try:
+            check_random_state(self.random_state)
+        except ValueError as error:
+            raise ValueError(
+                f"random_state must be an integer, a RandomState or None; got "
+                f"{self.random_state!r}."
+            ) from error
 
     def _solve(self, operator, indicator, sample_weight):
         loss = PairLoss(indicator, self.C, self.theta, self.mu, sample_weight)

@@ -162,21 +162,24 @@ def test_common_shift_of_a_row_changes_nothing():
 def test_curvature_modes_are_those_of_the_mean_hessian(seed):
     _, indicator, parameters, weight, scores = random_case(seed)
     loss = PairLoss(indicator, **parameters, sample_weight=weight)
-    values, vectors = loss.curvature_modes(scores)
+    modes = loss.curvature_modes(scores)
+    values, vectors = modes.values, modes.vectors
     mean = hessians_by_hand(indicator, scores, **parameters, weight=weight).mean(axis=0)
     np.testing.assert_allclose((vectors * values) @ vectors.T, mean, atol=1e-12 * parameters["C"])
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(len(values)), atol=1e-12)
     assert (values >= 0).all()
+    np.testing.assert_allclose(modes.split(mean), vectors * values, atol=1e-12 * parameters["C"])
+    np.testing.assert_allclose(modes.join(modes.split(scores)), scores, atol=1e-12)
 
 
 def test_curvature_modes_of_many_labels_are_the_diagonal(monkeypatch):
     monkeypatch.setattr(losses, "MAX_COUPLED_LABELS", 5)
     _, indicator, parameters, weight, scores = random_case(1, q=6)
     loss = PairLoss(indicator, **parameters, sample_weight=weight)
-    values, vectors = loss.curvature_modes(scores)
+    modes = loss.curvature_modes(scores)
     mean = hessians_by_hand(indicator, scores, **parameters, weight=weight).mean(axis=0)
-    np.testing.assert_allclose(values, np.diag(mean), atol=1e-12)
-    np.testing.assert_array_equal(vectors, np.eye(6))
+    np.testing.assert_allclose(modes.values, np.diag(mean), atol=1e-12)
+    assert modes.split(scores) is scores and modes.join(scores) is scores
 
 
 def test_rows_without_pairs_add_nothing():
@@ -188,7 +191,7 @@ def test_rows_without_pairs_add_nothing():
     assert value == 0.0
     assert not gradient.any()
     assert not loss.hessian_product(scores, direction).any()
-    assert not loss.curvature_modes(scores)[0].any()
+    assert not loss.curvature_modes(scores).values.any()
     assert not loss.n_pairs.any()
 
 
@@ -231,13 +234,13 @@ def test_result_does_not_depend_on_chunks(monkeypatch, pairs_per_call):
     direction = rng.normal(size=scores.shape)
     whole = PairLoss(indicator, **parameters, sample_weight=weight)
     expected = [*whole.evaluate(scores), whole.hessian_product(scores, direction)]
-    expected += whole.curvature_modes(scores)
+    expected += vars(whole.curvature_modes(scores)).values()
     assert len(whole._row_chunks) == 1
     monkeypatch.setattr(losses, "PAIRS_PER_CALL", pairs_per_call)
     cut = PairLoss(indicator, **parameters, sample_weight=weight)
     assert len(cut._row_chunks) > 2
     found = [*cut.evaluate(scores), cut.hessian_product(scores, direction)]
-    found += cut.curvature_modes(scores)
+    found += vars(cut.curvature_modes(scores)).values()
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-13)
     for one, other in zip(found[1:], expected[1:], strict=True):
         np.testing.assert_array_equal(one, other)

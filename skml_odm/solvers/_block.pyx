@@ -60,7 +60,7 @@ cdef int newton_direction(
     for one column of the off-diagonal part, ``diagonal`` for the eliminated side.
     """
     cdef Py_ssize_t a, b, other
-    cdef double curvature, ratio
+    cdef double curvature, ratio, rest
     for a in range(n_few):
         for b in range(a + 1):
             schur[a * n_few + b] = 0.0
@@ -73,12 +73,18 @@ cdef int newton_direction(
             coupling[a] = curvature
             diagonal[other] += curvature
         for a in range(n_few):
-            if coupling[a] != 0.0:
-                ratio = coupling[a] / diagonal[other]
-                schur[a * n_few + a] += coupling[a]
-                step_few[a] += ratio * step_many[other]
-                for b in range(a + 1):
-                    schur[a * n_few + b] -= ratio * coupling[b]
+            if coupling[a] == 0.0:
+                continue
+            ratio = coupling[a] / diagonal[other]
+            step_few[a] += ratio * step_many[other]
+            # c − c²/d written as c (d − c)/d, with d − c summed up: nothing cancels
+            rest = 1.0
+            for b in range(n_few):
+                if b != a:
+                    rest += coupling[b]
+            schur[a * n_few + a] += ratio * rest
+            for b in range(a):
+                schur[a * n_few + b] -= ratio * coupling[b]
     if cholesky_solve(schur, n_few, step_few) != 0:
         return -1
     for other in range(n_many):
@@ -178,13 +184,15 @@ def sweep(
 ):
     """Visit every block of one panel of instances once; return (gap, dual gain).
 
-    ``visits`` is the order of the blocks, ``gram`` is K restricted to the panel and ``scores`` (labels × instances) the panel's current
-    scores; both ``coefficients`` and ``scores`` are updated. ``conjugate[i]`` is the block's share
+    ``visits`` is the order of the blocks, ``gram`` is K restricted to the panel and ``scores``
+    (labels × instances) the panel's current scores; both ``coefficients`` and ``scores`` are
+    updated. ``conjugate[i]`` is the block's share
     L_i(f*) + ⟨A_i, f*⟩ of the dual value, kept so that the dual value needs no pair variables. The
     gap is the sum over the blocks of their primal-dual gaps when they were met.
     """
     cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], visit, i, j, p, row
-    cdef double kappa, gap = 0.0, gain = 0.0, loss, first_loss, linear, new_conjugate, change, moved
+    cdef double kappa, gap = 0.0, gain = 0.0, block_gain
+    cdef double loss, first_loss, linear, new_conjugate, change
     # centre, f, pull: q each; proximal_step's own work space
     cdef double* work = <double*> malloc((7 * q + (q // 2) * (q // 2) + 1) * sizeof(double))
     cdef double* centre = work
@@ -210,15 +218,19 @@ def sweep(
             )
             gap += first_loss + linear - conjugate[i]
             new_conjugate = loss
-            moved = 0.0
+            block_gain = -conjugate[i]
             for j in range(q):
                 if j >= p:
                     pull[j] = -pull[j]
                 new_conjugate += pull[j] * f[j]
                 row = order[i, j]
                 change = pull[j] - coefficients[i, row]
-                moved += change * (scores[row, i] + 0.5 * kappa * change)
-            gain += new_conjugate - conjugate[i] - moved
+                block_gain -= change * (scores[row, i] + 0.5 * kappa * change)
+            block_gain += new_conjugate
+            # only rounding can make it negative
+            if not block_gain >= 0.0:
+                continue
+            gain += block_gain
             conjugate[i] = new_conjugate
             for j in range(q):
                 row = order[i, j]

@@ -112,7 +112,8 @@ def sweep(
     the pairs of instance i, relevant label by relevant label. A block that M³ leaves worse than it
     was keeps its old multipliers.
     """
-    cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], visit, i, j, k, other, p, s, row, most = 1
+    cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], visit
+    cdef Py_ssize_t i, j, k, other, p, s, row, most = 1
     cdef double kappa, gap = 0.0, gain = 0.0, linear, block_gain, new_conjugate, change, d
     for i in range(n):
         most = max(most, n_relevant[i] * (q - n_relevant[i]))

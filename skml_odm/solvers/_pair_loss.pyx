@@ -108,7 +108,8 @@ def add_hessian(
     double mu,
     double[:, ::1] total,
 ):
-    """Add the rows' Hessians (q × q graph Laplacians) to ``total``."""
+    """Add the rows' Hessians (q × q graph Laplacians), or their diagonals (1 × q), to ``total``."""
+    cdef bint coupled = total.shape[0] == total.shape[1]
     cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, a, b, k, other, p
     cdef double curvature
     with nogil:
@@ -123,8 +124,13 @@ def add_hessian(
                     curvature = weight[i] * pair_curvature(
                         scores[i, k] - scores[i, other], lower, upper, mu
                     )
-                    if curvature != 0.0:
+                    if curvature == 0.0:
+                        continue
+                    if coupled:
                         total[k, k] += curvature
                         total[other, other] += curvature
                         total[k, other] -= curvature
                         total[other, k] -= curvature
+                    else:
+                        total[0, k] += curvature
+                        total[0, other] += curvature

@@ -7,7 +7,8 @@ shares of the work: at worst a small multiple of the better one's work is spent.
 """
 
 import math
-from typing import Any
+
+import numpy as np
 
 from .bcd import PANEL_ROWS, bcd_epochs
 from .iteration import conclude
@@ -19,6 +20,7 @@ PATIENCE = 20
 # Products K V of Newton's first turn; a typical problem takes less.
 FIRST_TURN = 300
 
+# Relative gap of a solution exact to rounding, and the steps spent on it once ``tol`` is reached.
 EXACT = 1e-20
 MAX_EXTRA = 5
 
@@ -31,33 +33,89 @@ def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
     """
     if loss.shape[0] <= PANEL_ROWS:
         return _to_rounding(operator, loss, tol, max_iter, verbose)
-    descent = bcd_epochs(operator, loss, tol=tol, random_state=random_state, verbose=verbose)
-    second_order: Any = None
-    gaps: list[float] = []
-    n_steps = share = 0
-    try:
-        while len(gaps) + n_steps < max_iter:
-            # descent's turn: until it looks slow, or as much work as Newton's method has had
-            others, spent = n_steps, 0
-            while len(gaps) + n_steps < max_iter and (not _slow(gaps, tol) or spent < share):
-                step = next(descent)
-                gaps.append(step.gap)
-                spent += step.n_products
-            share = max(FIRST_TURN, 2 * spent)
-            if second_order is None and len(gaps) < max_iter:
-                second_order = newton_steps(operator, loss, tol=tol, verbose=verbose)
-            others, spent = len(gaps), 0
-            while len(gaps) + n_steps < max_iter and spent < share:
-                spent += next(second_order).n_products
-                n_steps += 1
-    except StopIteration as end:
-        result = end.value
-        result.n_iter += others
-    else:
-        candidates = [conclude(solver) for solver in (descent, second_order) if solver]
-        result = min(candidates, key=lambda candidate: candidate.gap)
-        result.n_iter = max_iter
-    return result
+    descent = Runner(
+        bcd_epochs(operator, loss, tol=tol, random_state=random_state, verbose=verbose), max_iter
+    )
+    second_order = Runner(newton_steps(operator, loss, tol=tol, verbose=verbose), max_iter)
+    share = 0
+    while descent.running or second_order.running:
+        # descent's turn: until it looks slow, or as much work as Newton's method has had
+        spent = 0
+        while descent.running and (spent < share or not _slow(descent.gaps, tol)):
+            spent += descent.advance(second_order)
+        share = max(FIRST_TURN, 2 * spent)
+        spent = 0
+        while second_order.running and not descent.converged and spent < share:
+            spent += second_order.advance(descent)
+        if descent.converged or second_order.converged:
+            break
+    return _best_of(descent, second_order, tol)
+
+
+class Runner:
+    """A solver that takes turns with another one.
+
+    Attributes
+    ----------
+    gaps : list of float
+        What it reported after each of its iterations.
+    running, converged : bool
+    """
+
+    def __init__(self, steps, max_iter):
+        self.steps = steps
+        self.max_iter = max_iter
+        self.gaps = []
+        self.running = True
+        self.result = self.error = None
+
+    @property
+    def converged(self):
+        return self.result is not None and self.result.converged
+
+    def advance(self, other):
+        """Do an iteration and return what it cost; the end of the common budget stops both."""
+        if len(self.gaps) + len(other.gaps) >= self.max_iter:
+            self.running = other.running = False
+            return 0
+        try:
+            step = next(self.steps)
+        except StopIteration as end:
+            self.result = end.value
+        except (FloatingPointError, np.linalg.LinAlgError) as error:
+            self.error = error
+        else:
+            self.gaps.append(step.gap)
+            return step.n_products
+        self.running = False
+        return 0
+
+    def finish(self):
+        """The result so far, or None if there is none."""
+        if self.result is None and self.error is None and self.gaps:
+            try:
+                self.result = conclude(self.steps)
+            except (FloatingPointError, np.linalg.LinAlgError) as error:
+                self.error = error
+        return self.result
+
+
+def _best_of(descent, second_order, tol):
+    """The coefficients of the one with the smaller primal value, under the larger dual value."""
+    runners = (descent, second_order)
+    if not any(runner.converged for runner in runners):
+        for runner in runners:
+            runner.finish()
+    results = [runner.result for runner in runners if runner.result is not None]
+    if not results:
+        raise descent.error or second_order.error
+    best = min(results, key=lambda result: result.primal)
+    best.difference = best.primal - max(result.dual for result in results)
+    best.converged = best.gap <= tol
+    best.n_iter = sum(
+        len(runner.gaps) if runner.result is None else runner.result.n_iter for runner in runners
+    )
+    return best
 
 
 def _to_rounding(operator, loss, tol, max_iter, verbose):
@@ -83,9 +141,7 @@ def _to_rounding(operator, loss, tol, max_iter, verbose):
 
 def _slow(gaps, tol):
     """Whether descent would need more than PATIENCE epochs at the rate of its last three."""
-    if len(gaps) < 4:
-        return False
-    if gaps[-1] == 0.0:
+    if len(gaps) < 4 or gaps[-1] <= tol:
         return False
     rate = (gaps[-1] / gaps[-4]) ** (1 / 3)
     return rate >= 1.0 or math.log(tol / gaps[-1]) < PATIENCE * math.log(rate)

@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state
 from . import _block, _m3
 from .iteration import Step, finish
 from .landmarks import Landmarks
-from .result import Result, Trace, relative_gap
+from .result import TINY, Result, Trace, relative_gap
 
 PANEL_ROWS = 64
 
@@ -135,7 +135,7 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
             block_surplus, gain = solver.sweep(
                 rows,
                 gap,
-                rng.permutation(len(new)),
+                rng.permutation(len(new)).astype(np.int64),
                 operator.gram(rows),
                 np.ascontiguousarray(scores.T),
                 new,
@@ -153,13 +153,15 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
         if operator.intercept:
             surplus += 0.5 * np.sum((b - total) ** 2)
         dual = concave + np.vdot(b, total) - 0.5 * operator.intercept * np.vdot(total, total)
-        previous, gap = gap, relative_gap(dual + surplus, surplus)
+        if not np.isfinite(surplus):
+            raise FloatingPointError("the dual value is not finite")
+        previous, gap = gap, max(surplus, 0.0) / max(dual + surplus, TINY)
         trace.add(epoch, dual + surplus, surplus)
         if operator.intercept:
             change = intercept_step(met, b - total)
             b -= change
             concave += np.vdot(change, total)
-        if gap * min(1.0, gap / previous) <= worth_a_look:
+        if gap * min(gap, previous) <= worth_a_look * previous:
             scores, primal, difference = _certify(operator, loss, A, b, conjugate)
             if relative_gap(primal, difference) <= tol:
                 break
@@ -190,9 +192,9 @@ class InterceptStep:
         elif np.vdot(residual, residual) > np.vdot(self.last, self.last):
             self.length *= 0.5
         self.last = residual
-        values, vectors = self.loss.curvature_modes(scores)
-        response = self.landmarks.constant_response(values)
-        return self.length * (vectors @ (vectors.T @ residual / (1.0 + response)))
+        modes = self.loss.curvature_modes(scores)
+        response = self.landmarks.constant_response(modes.values)
+        return self.length * modes.join(modes.split(residual) / (1.0 + response))
 
 
 def _certify(operator, loss, A, b, conjugate):

@@ -82,7 +82,7 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
             trace.add(iteration, primal, difference)
             break
         trace.add(iteration, primal, difference)
-        precondition.update(*loss.curvature_modes(F))
+        precondition.update(loss.curvature_modes(F))
         # accurate enough for fast convergence, but no more than the tolerance asks for
         forcing = min(0.3, max(gap**0.5, (0.1 * tol / gap) ** 0.5))
         n_products = 1
@@ -92,6 +92,10 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
             X = _dense_direction(operator, loss, F, R)
             KX = operator.product(X)
         t = _step_length(loss, F, X, KX)
+        if t == 0.0:
+            # rounding leaves no direction to go
+            last = True
+            continue
         A += t * X
         F += t * KX
         iteration += 1
@@ -114,20 +118,19 @@ class Preconditioner:
         self.landmarks = Landmarks(operator, most, operator.intercept)
         self.weight = self.landmarks.multiplicity()
 
-    def update(self, values, vectors):
-        """Take over the eigenvalues and eigenvectors of the average Hessian."""
-        self.curvature = max(values.max(), np.finfo(float).tiny)
+    def update(self, modes):
+        """Take over the modes of the average Hessian."""
+        self.modes = modes
+        self.curvature = max(modes.values.max(), np.finfo(float).tiny)
         scaled = np.minimum(
-            np.outer(self.weight, values), CANCELLATION / self.landmarks.values[:, None]
+            np.outer(self.weight, modes.values), CANCELLATION / self.landmarks.values[:, None]
         )
         self.factor = scaled / (1.0 + scaled * self.landmarks.values[:, None])
-        self.label_vectors = vectors
 
     def __call__(self, R):
-        coarse = self.landmarks.project(R) @ self.label_vectors
-        coarse *= self.factor
+        coarse = self.factor * self.modes.split(self.landmarks.project(R))
         result = R.copy()
-        result[self.landmarks.rows] -= self.landmarks.vectors @ (coarse @ self.label_vectors.T)
+        result[self.landmarks.rows] -= self.landmarks.vectors @ self.modes.join(coarse)
         return result
 
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+TINY = np.finfo(np.float64).tiny
+
 
 @dataclass
 class Result:
@@ -44,14 +46,21 @@ class Result:
 
     @property
     def gap(self):
-        return relative_gap(self.primal, self.difference)
+        """Relative duality gap; never above 1, for zero is a lower bound, too."""
+        return min(1.0, relative_gap(self.primal, self.difference))
 
 
 def relative_gap(primal, difference):
-    """difference / primal; zero where there is no difference, as for a problem without pairs."""
-    if difference <= 0.0:
-        return 0.0
-    return float(difference / primal) if primal > 0.0 else float("inf")
+    """difference / primal; zero for a problem without pairs, whose values are zero.
+
+    A difference below zero by more than rounding, or a primal value below zero, belongs to no
+    convex problem.
+    """
+    if not (np.isfinite(primal) and np.isfinite(difference)):
+        raise FloatingPointError("the primal or the dual value is not finite")
+    if primal < 0.0 or difference < -1e-8 * primal:
+        raise FloatingPointError("the primal value is below the dual value")
+    return float(difference / primal) if difference > 0.0 else 0.0
 
 
 class Trace:
@@ -67,6 +76,6 @@ class Trace:
         if self.verbose:
             print(
                 f"[{self.name}] {iteration:4d}  primal {primal:.8e}  "
-                f"relative gap {relative_gap(primal, difference):.2e}",
+                f"relative gap {difference / max(primal, TINY):.2e}",
                 flush=True,
             )
