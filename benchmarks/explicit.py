@@ -33,7 +33,8 @@ class ExplicitBlock:
         v = np.concatenate([margins, -margins]) + self.slack
         eta = np.ones(len(v))
         for _ in range(MAX_UPDATES):
-            a, b = self.plus @ eta, self.minus @ eta
+            # a multiplier that has become zero stays zero, whatever its factor
+            a, b = np.maximum(self.plus @ eta, 1e-300), self.minus @ eta
             factor = (-v + np.sqrt(v * v + 4.0 * a * b)) / (2.0 * a)
             eta *= factor
             if np.all((np.abs(factor - 1.0) <= FIXED_POINT) | (eta <= 1e-12)):

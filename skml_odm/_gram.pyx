@@ -37,12 +37,18 @@ def gaussian_rows(
     Py_ssize_t first,
     double gamma,
 ):
-    """Turn inner products into exp(−γ‖x_i − x_j‖²): rows first…, columns 0…, of a Gram matrix."""
-    cdef Py_ssize_t n = gram.shape[0], stop = gram.shape[1], i, j
+    """Turn inner products into exp(−γ‖x_i − x_j‖²): rows first…, columns 0…, of a Gram matrix.
+
+    The square block at the end is computed below its diagonal and mirrored, so that it is
+    symmetric to the last bit.
+    """
+    cdef Py_ssize_t n = gram.shape[0], i, j
     cdef double distance
     with nogil:
         for i in range(n):
-            for j in range(stop):
+            for j in range(first + i):
                 distance = squared_norms[first + i] + squared_norms[j] - 2.0 * gram[i, j]
                 gram[i, j] = exp(-gamma * distance) if distance > 0.0 else 1.0
             gram[i, first + i] = 1.0
+            for j in range(i):
+                gram[j, first + i] = gram[i, first + j]

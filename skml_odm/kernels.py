@@ -160,8 +160,6 @@ def gaussian_kernel(X, gamma):
             np.matmul(X[start:stop], X[:stop].T, out=block)
         gaussian_rows(block, norms, start, gamma)
         K[:start, start:stop] = block[:, :start].T
-        corner = np.tril(block[:, start:])
-        block[:, start:] = corner + np.tril(corner, -1).T
     return K
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .solvers import _pair_loss
+from .solvers import _block, _pair_loss
 
 # A compiled call handles about this many label pairs, so that Ctrl-C is noticed soon.
 PAIRS_PER_CALL = 50_000_000
@@ -78,6 +78,15 @@ class PairLoss:
         for rows in self._row_chunks:
             _pair_loss.hessian_product(
                 scores[rows], direction[rows], *self.rows(rows), result[rows]
+            )
+        return result
+
+    def proximal_points(self, scores, coefficients, kappa):
+        """Return argmin_S ‖S − (scores − κ·coefficients)‖² / 2κ + L(S)."""
+        result = np.empty(self.shape)
+        for rows in self._row_chunks:
+            _block.proximal_points(
+                scores[rows], coefficients[rows], kappa, *self.rows(rows), result[rows]
             )
         return result
 

@@ -127,8 +127,7 @@ cdef double proximal_step(
             trial[j] = step[j]
             if fabs(step[j]) > error:
                 error = fabs(step[j])
-            if fabs(f[j]) > size:
-                size = fabs(f[j])
+            size = max(size, fabs(f[j]), fabs(centre[j]))
         if error <= ROUNDING * size:
             break
         if p <= s:
@@ -240,3 +239,43 @@ def sweep(
                     add_multiple(&scores[row, 0], &gram[i, 0], change, n)
     free(work)
     return gap, gain
+
+
+def proximal_points(
+    const double[:, ::1] scores,
+    const double[:, ::1] coefficients,
+    double kappa,
+    const int[:, ::1] order,
+    const int[::1] n_relevant,
+    const double[::1] weight,
+    double lower,
+    double upper,
+    double mu,
+    double[:, ::1] result,
+):
+    """Write the proximal points of scores − κ·coefficients into ``result``, row by row."""
+    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, p
+    cdef double first_loss
+    cdef double* work = <double*> malloc((7 * q + (q // 2) * (q // 2) + 1) * sizeof(double))
+    cdef double* centre = work
+    cdef double* f = work + q
+    cdef double* pull = work + 2 * q
+    if work == NULL:
+        raise MemoryError()
+    with nogil:
+        for i in range(m):
+            p = n_relevant[i]
+            if p == 0 or p == q or weight[i] == 0.0:
+                for j in range(q):
+                    result[i, j] = scores[i, j]
+                continue
+            for j in range(q):
+                f[j] = scores[i, order[i, j]]
+                centre[j] = f[j] - kappa * coefficients[i, order[i, j]]
+            proximal_step(
+                centre, f, p, q, kappa, weight[i], lower, upper, mu, pull, &first_loss,
+                work + 3 * q,
+            )
+            for j in range(q):
+                result[i, order[i, j]] = f[j]
+    free(work)

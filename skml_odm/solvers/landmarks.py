@@ -35,10 +35,15 @@ class Landmarks:
 
     def multiplicity(self):
         """How many rows of K each eigenvector stands for: ‖K[:, S] q_i‖² / λ_i²."""
-        spread = self.operator.spread(self.rows, self.vectors)
-        if self.intercept:
-            spread += self.sums
+        spread = self.spread(self.vectors)
         return np.einsum("ij,ij->j", spread, spread) / self.values**2
+
+    def spread(self, V):
+        """K[:, S] V."""
+        spread = self.operator.spread(self.rows, V)
+        if self.intercept:
+            spread += V.sum(axis=0)
+        return spread
 
     def project(self, V):
         """⟨q_i, K[S, :] V⟩ for every eigenvector and every column of V."""

@@ -5,8 +5,11 @@
 A is optimal exactly when A = G(K A), G = −∇L. With F = K A and the residual R = G(F) − A the Newton
 direction solves (I + D K) X = R, D = ∇²L(F). Conjugate gradients need one product K V per step.
 
-The certificate costs one more. G = G(F) is dual feasible with the value L(F) + ⟨G, F⟩ − ½⟨G, K G⟩;
-put in G = A + R and K A = F, and all that remains of the duality gap is ½⟨R, K R⟩.
+The certificate costs one more. For any scores S, G = G(S) is dual feasible with the value
+L(S) + ⟨G, S⟩ − ½⟨G, K G⟩. With S = F all that remains of the duality gap is ½⟨R, K R⟩: fine in the
+end, but in stiff directions R is far from zero when A is already good. The proximal points
+S = argmin ‖S − (F − κA)‖²/2κ + L(S) have multipliers G(S) = A + (S − F)/κ, close to A itself for a
+large κ; they often prove ten times more. The better of both is taken.
 """
 
 import numpy as np
@@ -32,6 +35,9 @@ CANCELLATION = 1e6
 
 # Added to K, relative to its diagonal, inside conjugate gradients only.
 RIDGE = 1e-9
+
+# κ of the certificate, relative to the diagonal of K.
+KAPPA = 10.0
 
 MAX_LINE_SEARCH = 40
 
@@ -64,6 +70,7 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
     trace = Trace("newton", verbose)
     m = loss.shape[0]
     precondition = Preconditioner(operator, min(MAX_LANDMARKS, max(100, m // 3)))
+    kappa = KAPPA * precondition.landmarks.diagonal
     A = np.zeros(loss.shape) if start is None else start.copy()
     F = np.zeros(loss.shape) if start is None else operator.product(A)
     iteration = 0
@@ -72,7 +79,10 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
         value, R = loss.evaluate(F)
         R -= A
         primal = value + 0.5 * np.vdot(A, F)
-        difference = 0.5 * np.vdot(R, operator.product(R))
+        KR = operator.product(R)
+        difference = 0.5 * np.vdot(R, KR)
+        if difference > tol * primal:
+            difference = min(difference, primal - _dual_value(operator, loss, A, F, kappa))
         gap = relative_gap(primal, difference)
         if gap <= tol or last:
             if not recomputed:
@@ -87,7 +97,7 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
         forcing = min(0.3, max(gap**0.5, (0.1 * tol / gap) ** 0.5))
         n_products = 1
         if not hard:
-            X, KX, n_products, hard = _direction(operator, loss, F, R, precondition, forcing)
+            X, KX, n_products, hard = _direction(operator, loss, F, R, KR, precondition, forcing)
         if hard:
             X = _dense_direction(operator, loss, F, R)
             KX = operator.product(X)
@@ -103,6 +113,13 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
         last = yield Step(gap, n_products)
     b = operator.intercept * A.sum(axis=0)
     return Result(A, b, F, primal, difference, max(iteration, 1), gap <= tol, trace.entries)
+
+
+def _dual_value(operator, loss, A, F, kappa):
+    """The value of the dual feasible point that the proximal points give."""
+    S = loss.proximal_points(F, A, kappa)
+    value, G = loss.evaluate(S)
+    return value + np.vdot(G, S) - 0.5 * np.vdot(G, operator.product(G))
 
 
 class Preconditioner:
@@ -127,15 +144,26 @@ class Preconditioner:
         )
         self.factor = scaled / (1.0 + scaled * self.landmarks.values[:, None])
 
-    def __call__(self, R):
+    def correction(self, R):
+        """T K[S, :] R: what to take from the rows in S."""
         coarse = self.factor * self.modes.split(self.landmarks.project(R))
+        return self.landmarks.vectors @ self.modes.join(coarse)
+
+    def __call__(self, R):
         result = R.copy()
-        result[self.landmarks.rows] -= self.landmarks.vectors @ self.modes.join(coarse)
+        result[self.landmarks.rows] -= self.correction(R)
         return result
 
+    def with_product(self, R, KR):
+        """The preconditioned R and its product with K, from K R and less than another product."""
+        correction = self.correction(R)
+        result = R.copy()
+        result[self.landmarks.rows] -= correction
+        return result, KR - self.landmarks.spread(correction)
 
-def _direction(operator, loss, F, R, precondition, forcing):
-    """Solve (I + D K) X = R by preconditioned conjugate gradients.
+
+def _direction(operator, loss, F, R, KR, precondition, forcing):
+    """Solve (I + D K) X = R by preconditioned conjugate gradients; K R is known.
 
     Returns X, K X, the number of products it took, and whether the system was so hard that a dense
     factorisation is the better way.
@@ -154,8 +182,8 @@ def _direction(operator, loss, F, R, precondition, forcing):
     X, KX = np.zeros_like(R), np.zeros_like(R)
     r = R.copy()
     small = R.size <= MAX_DENSE
-    Z = precondition(r)
-    KZ = product(Z)
+    Z, KZ = precondition.with_product(r, KR)
+    KZ += ridge * Z
     P, KP = Z, KZ
     square = np.vdot(r, KZ)
     target = forcing**2 * square
@@ -185,7 +213,7 @@ def _direction(operator, loss, F, R, precondition, forcing):
         KP *= square / old
         KP += KZ
     KX -= ridge * X
-    return X, KX, step + 1, small and square > target
+    return X, KX, step + 2, small and square > target
 
 
 def _dense_direction(operator, loss, F, R):
