@@ -173,7 +173,7 @@ def test_larger_features_never_cost_more(solver, scale):
     assert larger.objective_ <= reference.objective_ * (1 + 1e-3)
 
 
-@pytest.mark.parametrize("scale", [1e8, 1e9])
+@pytest.mark.parametrize("scale", [1e7, 1e8])
 def test_features_beyond_double_precision_are_said(scale):
     """c·K near 1/eps: no solver can certify that, and none claims to."""
     X, y = random_data(m=30)

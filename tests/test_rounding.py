@@ -30,7 +30,13 @@ def test_rows_far_from_the_origin(data):
 @pytest.mark.parametrize("solver", ["auto", "newton", "bcd", "m3"])
 @pytest.mark.parametrize(
     "options, scale",
-    [({"kernel": "linear"}, 1e100), ({"gamma": 0.2}, 1e160), ({"C": 1e150}, 1), ({"C": 1e300}, 1)],
+    [
+        ({"kernel": "linear"}, 1e12),
+        ({"kernel": "linear"}, 1e100),
+        ({"gamma": 0.2}, 1e160),
+        ({"C": 1e150}, 1),
+        ({"C": 1e300}, 1),
+    ],
 )
 def test_overflow_is_an_error_or_said(data, solver, options, scale):
     X, y = data
