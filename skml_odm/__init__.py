@@ -14,7 +14,15 @@ scores into labels with a *threshold*. Data goes one way through these rooms:
 - :mod:`skml_odm.datasets`, :mod:`skml_odm.study` embedded data, and the command ``skml-odm``.
 """
 
-from .mlodm import MLODM
+try:
+    from .mlodm import MLODM
+except ModuleNotFoundError as error:
+    if not (error.name or "").startswith(__name__):
+        raise
+    raise ImportError(
+        f"{error.name} is not compiled. You are in the source folder, which hides the installed "
+        'package: work in another folder, or install with pip install -e ".[bench]".'
+    ) from error
 
 __version__ = "0.1.0"
 __all__ = ["MLODM", "__version__"]

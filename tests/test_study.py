@@ -541,9 +541,10 @@ def test_poor_terminals_get_the_table_too(small_study):
     assert "second" in stream.text
 
 
-def test_importing_the_package_does_not_import_the_progress_bar():
+def test_importing_the_package_does_not_import_the_progress_bar(tmp_path):
     code = (
         "import sys, skml_odm; assert 'skml_odm.study' not in sys.modules;"
         "import skml_odm.study, skml_odm.study.cli; assert 'tqdm' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    # elsewhere, so that the installed package is imported and not the source tree
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=tmp_path)
