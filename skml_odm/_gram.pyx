@@ -2,13 +2,18 @@
 
 from libc.math cimport exp
 
+# what scipy indexes sparse matrices with
+ctypedef fused index:
+    int
+    long long
+
 
 def sparse_gram_rows(
-    const long long[::1] row_start,
-    const long long[::1] columns,
+    const index[::1] row_start,
+    const index[::1] columns,
     const double[::1] row_values,
-    const long long[::1] column_start,
-    const long long[::1] rows,
+    const index[::1] column_start,
+    const index[::1] rows,
     const double[::1] column_values,
     Py_ssize_t first,
     double[:, :] result,

@@ -139,10 +139,13 @@ def gaussian_kernel(X, gamma):
     m = X.shape[0]
     K = np.empty((m, m))
     if sparse.issparse(X):
+        by_row, by_column = canonical(X), canonical(X.tocsc())
+        # one type for all four, the one that either needs
+        kind = np.result_type(by_row.indptr, by_row.indices, by_column.indptr, by_column.indices)
         parts = []
-        for matrix in (canonical(X), canonical(X.tocsc())):
-            indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
-            parts += [indptr, indices, matrix.data]
+        for matrix in (by_row, by_column):
+            parts += [matrix.indptr.astype(kind, copy=False)]
+            parts += [matrix.indices.astype(kind, copy=False), matrix.data]
         norms = np.asarray(X.multiply(X).sum(axis=1)).ravel()
     else:
         norms = np.einsum("ij,ij->i", X, X)

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from .bcd import PANEL_ROWS, bcd_epochs
+from .bcd import bcd_epochs
 from .iteration import conclude
 from .newton import newton_steps
 
@@ -20,7 +20,9 @@ PATIENCE = 20
 # Products K V of Newton's first turn; a typical problem takes less.
 FIRST_TURN = 300
 
-# Relative gap of a solution exact to rounding, and the steps spent on it once ``tol`` is reached.
+# Problems of so few rows are solved to rounding: to this relative gap, or for so many steps after
+# ``tol`` is reached.
+EXACT_ROWS = 64
 EXACT = 1e-20
 MAX_EXTRA = 5
 
@@ -31,7 +33,7 @@ def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
     Parameters and result as in ``bcd`` and ``newton``; ``max_iter`` bounds the sum of epochs and
     Newton steps.
     """
-    if loss.shape[0] <= PANEL_ROWS:
+    if loss.shape[0] <= EXACT_ROWS:
         return _to_rounding(operator, loss, tol, max_iter, verbose)
     descent = Runner(
         bcd_epochs(operator, loss, tol=tol, random_state=random_state, verbose=verbose), max_iter

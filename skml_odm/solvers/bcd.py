@@ -27,7 +27,7 @@ from .iteration import Step, finish
 from .landmarks import Landmarks
 from .result import TINY, Result, Trace, relative_gap
 
-PANEL_ROWS = 64
+PANEL_ROWS = 96
 
 # Panels are made with one of this many spacings of rows, chosen anew for each epoch.
 N_SPACINGS = 8

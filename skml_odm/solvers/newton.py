@@ -106,8 +106,11 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
             # rounding leaves no direction to go
             last = True
             continue
-        A += t * X
-        F += t * KX
+        X *= t
+        KX *= t
+        A += X
+        F += KX
+        del X, KX, R, KR
         iteration += 1
         recomputed = False
         last = yield Step(gap, n_products)
@@ -155,11 +158,12 @@ class Preconditioner:
         return result
 
     def with_product(self, R, KR):
-        """The preconditioned R and its product with K, from K R and less than another product."""
+        """The preconditioned R and its product with K, made from K R (in place)."""
         correction = self.correction(R)
         result = R.copy()
         result[self.landmarks.rows] -= correction
-        return result, KR - self.landmarks.spread(correction)
+        KR -= self.landmarks.spread(correction)
+        return result, KR
 
 
 def _direction(operator, loss, F, R, KR, precondition, forcing):
@@ -179,9 +183,10 @@ def _direction(operator, loss, F, R, KR, precondition, forcing):
         result += ridge * V
         return result
 
-    X, KX = np.zeros_like(R), np.zeros_like(R)
-    r = R.copy()
+    X, KX, scratch = np.zeros_like(R), np.zeros_like(R), np.empty_like(R)
     small = R.size <= MAX_DENSE
+    # the dense way will still need R
+    r = R.copy() if small else R
     Z, KZ = precondition.with_product(r, KR)
     KZ += ridge * Z
     P, KP = Z, KZ
@@ -197,8 +202,8 @@ def _direction(operator, loss, F, R, KR, precondition, forcing):
         length = square / curvature
         gain = length * square
         gained += gain
-        X += length * P
-        KX += length * KP
+        X += np.multiply(P, length, out=scratch)
+        KX += np.multiply(KP, length, out=scratch)
         Q *= length
         r -= Q
         Z = precondition(r)
