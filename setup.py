@@ -38,13 +38,14 @@ MODULES = [
 class CompleteSdist(sdist):
     """A source distribution with everything that git has, so that its tests and docs work."""
 
-    def add_defaults(self):
-        super().add_defaults()
+    def make_distribution(self):
         for folder in ("tests", "benchmarks", "docs"):
             for path, _, files in os.walk(folder):
                 if not {"__pycache__", "_build"} & set(path.split(os.sep)):
                     self.filelist.extend(os.path.join(path, file) for file in files)
         self.filelist.append("CHANGELOG.md")
+        self.filelist.remove_duplicates()
+        super().make_distribution()
 
 
 setup(
