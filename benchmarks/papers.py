@@ -66,7 +66,7 @@ def run(arguments):
 
 def measure(split, parameters):
     """The four measures of the paper on the test part, in per cent."""
-    model = MLODM(**parameters, tol=1e-4, random_state=0).fit(split.X_train, split.y_train)
+    model = MLODM(**parameters, tol=1e-6, random_state=0).fit(split.X_train, split.y_train)
     scores = model.label_scores(split.X_test)
     return (
         100 * label_ranking_loss(split.y_test, scores),
