@@ -168,6 +168,11 @@ cdef double proximal_step(
     return loss
 
 
+cdef inline size_t row_workspace(Py_ssize_t q) noexcept nogil:
+    """Bytes for a row's centre, scores and pulls (q each) and what ``proximal_step`` needs."""
+    return (7 * q + (q // 2) * (q // 2) + 1) * sizeof(double)
+
+
 def sweep(
     const long long[::1] visits,
     const double[:, ::1] gram,
@@ -192,8 +197,7 @@ def sweep(
     cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], visit, i, j, p, row
     cdef double kappa, gap = 0.0, gain = 0.0, block_gain
     cdef double loss, first_loss, linear, new_conjugate, change
-    # centre, f, pull: q each; proximal_step's own work space
-    cdef double* work = <double*> malloc((7 * q + (q // 2) * (q // 2) + 1) * sizeof(double))
+    cdef double* work = <double*> malloc(row_workspace(q))
     cdef double* centre = work
     cdef double* f = work + q
     cdef double* pull = work + 2 * q
@@ -256,7 +260,7 @@ def proximal_points(
     """Write the proximal points of scores − κ·coefficients into ``result``, row by row."""
     cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, p
     cdef double first_loss
-    cdef double* work = <double*> malloc((7 * q + (q // 2) * (q // 2) + 1) * sizeof(double))
+    cdef double* work = <double*> malloc(row_workspace(q))
     cdef double* centre = work
     cdef double* f = work + q
     cdef double* pull = work + 2 * q

@@ -153,17 +153,18 @@ class Preconditioner:
         return self.landmarks.vectors @ self.modes.join(coarse)
 
     def __call__(self, R):
+        return self._corrected(R, self.correction(R))
+
+    def _corrected(self, R, correction):
         result = R.copy()
-        result[self.landmarks.rows] -= self.correction(R)
+        result[self.landmarks.rows] -= correction
         return result
 
     def with_product(self, R, KR):
         """The preconditioned R and its product with K, made from K R (in place)."""
         correction = self.correction(R)
-        result = R.copy()
-        result[self.landmarks.rows] -= correction
         KR -= self.landmarks.spread(correction)
-        return result, KR
+        return self._corrected(R, correction), KR
 
 
 def _direction(operator, loss, F, R, KR, precondition, forcing):
