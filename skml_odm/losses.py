@@ -81,6 +81,13 @@ class PairLoss:
             )
         return result
 
+    def hessian_diagonal(self, scores):
+        """Return the diagonal of the generalised Hessian of L at ``scores``."""
+        result = np.empty(self.shape)
+        for rows in self._row_chunks:
+            _pair_loss.hessian_diagonal(scores[rows], *self.rows(rows), result[rows])
+        return result
+
     def proximal_points(self, scores, coefficients, kappa):
         """Return argmin_S ‖S − (scores − κ·coefficients)‖² / 2κ + L(S)."""
         result = np.empty(self.shape)
@@ -96,13 +103,12 @@ class PairLoss:
         With very many labels the off-diagonal part of the average is small and is left out.
         """
         m, q = self.shape
-        coupled = q <= MAX_COUPLED_LABELS
-        total = np.zeros((q if coupled else 1, q))
+        if q > MAX_COUPLED_LABELS:
+            return Modes(self.hessian_diagonal(scores).mean(axis=0), None)
+        total = np.zeros((q, q))
         for rows in self._row_chunks:
             _pair_loss.add_hessian(scores[rows], *self.rows(rows), total)
         total /= m
-        if not coupled:
-            return Modes(total[0], None)
         values, vectors = np.linalg.eigh(total)
         return Modes(np.maximum(values, 0.0), vectors)
 

@@ -4,14 +4,13 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from .base import KernelLabelRanker
 from .losses import PairLoss
 from .solvers.auto import auto
 from .solvers.bcd import MultiplicativeBlocks, bcd
 from .solvers.newton import newton
-from .validation import check_choice, check_real
+from .validation import check_choice, check_real, check_seed
 
 SOLVERS: dict[str, Callable] = {
     "auto": auto,
@@ -169,13 +168,7 @@ class MLODM(KernelLabelRanker):
         check_real("max_iter", self.max_iter, 1, integer=True)
         is_bool = isinstance(self.verbose, bool | np.bool_)
         check_real("verbose", int(self.verbose) if is_bool else self.verbose, 0)
-        try:
-            check_random_state(self.random_state)
-        except ValueError as error:
-            raise ValueError(
-                f"random_state must be an integer, a RandomState or None; got "
-                f"{self.random_state!r}."
-            ) from error
+        check_seed(self.random_state)
 
     def _solve(self, operator, indicator, sample_weight):
         loss = PairLoss(indicator, self.C, self.theta, self.mu, sample_weight)

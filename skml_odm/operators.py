@@ -8,6 +8,8 @@ Every operator offers the same few things, and no solver needs more:
     K[rows, :] V, K[:, rows] V and K[rows, rows] for a slice of rows, without the intercept.
 ``follow(A)``
     an object that knows the scores of a few rows while A changes.
+``matrix``
+    K itself, without the intercept, or None where it is not in memory.
 ``shape``, ``intercept``
     (m, m), and whether K V means (K + 1) V in ``product``: a bias per label, regularised like the
     other weights.
@@ -66,7 +68,7 @@ class _KernelFollower:
     def scores(self, rows):
         return self.operator.product_rows(rows, self.A)
 
-    def changed(self, rows, change):
+    def changed(self, rows, before):
         pass
 
 
@@ -81,6 +83,7 @@ class LinearOperator:
 
     def __init__(self, X, intercept):
         self.X = X
+        self.matrix = None
         self.shape = (X.shape[0], X.shape[0])
         self.intercept = bool(intercept)
 
@@ -114,10 +117,11 @@ class _LinearFollower:
 
     def __init__(self, operator, A):
         self.X = operator.X
+        self.A = A
         self.weights = operator.weights(A)
 
     def scores(self, rows):
         return self.X[rows] @ self.weights
 
-    def changed(self, rows, change):
-        self.weights += self.X[rows].T @ change
+    def changed(self, rows, before):
+        self.weights += self.X[rows].T @ (self.A[rows] - before)

@@ -41,6 +41,19 @@ def check_bool(name, value):
         raise ValueError(f"{name} must be True or False; got {value!r}.")
 
 
+def check_seed(value):
+    """Raise unless ``value`` can be the ``random_state`` of an estimator."""
+    if isinstance(value, numbers.Integral):
+        # making a generator to find out would cost more than many a fit's iteration
+        fits = 0 <= int(value) < 2**32
+    else:
+        fits = value is None or value is np.random or isinstance(value, np.random.RandomState)
+    if not fits:
+        raise ValueError(
+            f"random_state must be an integer in [0, 2**32), a RandomState or None; got {value!r}."
+        )
+
+
 def as_plain_array(X):
     """Undo ``np.matrix``, which scikit-learn rejects and the host's users still pass."""
     return np.asarray(X) if isinstance(X, np.matrix) else X

@@ -133,6 +133,16 @@ def test_hessian_product_is_that_of_the_explicit_matrices(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_hessian_diagonal_is_that_of_the_explicit_matrices(seed):
+    _, indicator, parameters, weight, scores = random_case(seed)
+    loss = PairLoss(indicator, **parameters, sample_weight=weight)
+    expected = np.einsum(
+        "ikk->ik", hessians_by_hand(indicator, scores, **parameters, weight=weight)
+    )
+    np.testing.assert_allclose(loss.hessian_diagonal(scores), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_hessian_is_symmetric_and_semidefinite(seed):
     rng, indicator, parameters, weight, scores = random_case(seed)
     loss = PairLoss(indicator, **parameters, sample_weight=weight)

@@ -97,12 +97,12 @@ cdef int newton_direction(
 
 cdef double proximal_step(
     const double* centre, double* f, Py_ssize_t p, Py_ssize_t q, double kappa, double weight,
-    double lower, double upper, double mu, double* pull, double* first_loss, double* work,
+    double lower, double upper, double mu, double loss, double* pull, double* work,
 ) noexcept nogil:
-    """Move ``f`` to the minimiser; ``pull`` holds its pair sums; return its loss.
+    """Move ``f`` to the minimiser and return its loss.
 
-    ``first_loss`` receives the loss at the starting point. ``work`` has room for
-    4q + (q/2)² doubles.
+    ``loss`` and ``pull`` are the loss and the pair sums of the starting point; ``pull`` becomes
+    those of the minimiser. ``work`` has room for 4q + (q/2)² doubles.
     """
     cdef double* step = work
     cdef double* trial = work + q
@@ -111,11 +111,8 @@ cdef double proximal_step(
     cdef double* schur = work + 4 * q
     cdef Py_ssize_t j, s = q - p
     cdef int _iteration, _halving, failed
-    cdef double value, loss, trial_loss, trial_value, slope, error, size, t
-
-    loss = pair_terms(f, p, f + p, s, weight, lower, upper, mu, pull, pull + p)
-    first_loss[0] = loss
-    value = kappa * loss
+    cdef double trial_loss, trial_value, slope, error, size, t
+    cdef double value = kappa * loss
     for j in range(q):
         value += 0.5 * (f[j] - centre[j]) * (f[j] - centre[j])
     for _iteration in range(MAX_NEWTON):
@@ -174,7 +171,10 @@ cdef inline size_t row_workspace(Py_ssize_t q) noexcept nogil:
 
 
 def sweep(
+    double negligible,
     const long long[::1] visits,
+    Py_ssize_t start,
+    Py_ssize_t spacing,
     const double[:, ::1] gram,
     double[:, ::1] scores,
     double[:, ::1] coefficients,
@@ -188,15 +188,16 @@ def sweep(
 ):
     """Visit every block of one panel of instances once; return (gap, dual gain).
 
-    ``visits`` is the order of the blocks, ``gram`` is K restricted to the panel and ``scores``
-    (labels × instances) the panel's current scores; both ``coefficients`` and ``scores`` are
-    updated. ``conjugate[i]`` is the block's share
+    The panel holds the instances start, start + spacing, …; ``visits`` is the order of its blocks.
+    ``gram`` is K restricted to the panel and ``scores`` (labels × instances) the panel's current
+    scores; both ``coefficients`` and ``scores`` are updated. ``conjugate[i]`` is the block's share
     L_i(f*) + ⟨A_i, f*⟩ of the dual value, kept so that the dual value needs no pair variables. The
-    gap is the sum over the blocks of their primal-dual gaps when they were met.
+    gap is the sum over the blocks of their primal-dual gaps when they were met; blocks with a gap
+    below ``negligible`` are not solved.
     """
-    cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], visit, i, j, p, row
+    cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], visit, at, i, j, p, row
     cdef double kappa, gap = 0.0, gain = 0.0, block_gain
-    cdef double loss, first_loss, linear, new_conjugate, change
+    cdef double loss, block_gap, new_conjugate, change
     cdef double* work = <double*> malloc(row_workspace(q))
     cdef double* centre = work
     cdef double* f = work + q
@@ -205,21 +206,25 @@ def sweep(
         raise MemoryError()
     with nogil:
         for visit in range(n):
-            i = visits[visit]
+            at = visits[visit]
+            i = start + at * spacing
             p = n_relevant[i]
             if p == 0 or p == q or weight[i] == 0.0:
                 continue
-            kappa = gram[i, i]
-            linear = 0.0
+            kappa = gram[at, at]
+            block_gap = -conjugate[i]
             for j in range(q):
-                f[j] = scores[order[i, j], i]
+                f[j] = scores[order[i, j], at]
                 centre[j] = f[j] - kappa * coefficients[i, order[i, j]]
-                linear += f[j] * coefficients[i, order[i, j]]
+                block_gap += f[j] * coefficients[i, order[i, j]]
+            loss = pair_terms(f, p, f + p, q - p, weight[i], lower, upper, mu, pull, pull + p)
+            block_gap += loss
+            gap += block_gap
+            if block_gap < negligible:
+                continue
             loss = proximal_step(
-                centre, f, p, q, kappa, weight[i], lower, upper, mu, pull, &first_loss,
-                work + 3 * q,
+                centre, f, p, q, kappa, weight[i], lower, upper, mu, loss, pull, work + 3 * q
             )
-            gap += first_loss + linear - conjugate[i]
             new_conjugate = loss
             block_gain = -conjugate[i]
             for j in range(q):
@@ -228,7 +233,7 @@ def sweep(
                 new_conjugate += pull[j] * f[j]
                 row = order[i, j]
                 change = pull[j] - coefficients[i, row]
-                block_gain -= change * (scores[row, i] + 0.5 * kappa * change)
+                block_gain -= change * (scores[row, at] + 0.5 * kappa * change)
             block_gain += new_conjugate
             # only rounding can make it negative
             if not block_gain >= 0.0:
@@ -240,7 +245,7 @@ def sweep(
                 change = pull[j] - coefficients[i, row]
                 if change != 0.0:
                     coefficients[i, row] = pull[j]
-                    add_multiple(&scores[row, 0], &gram[i, 0], change, n)
+                    add_multiple(&scores[row, 0], &gram[at, 0], change, n)
     free(work)
     return gap, gain
 
@@ -259,7 +264,7 @@ def proximal_points(
 ):
     """Write the proximal points of scores − κ·coefficients into ``result``, row by row."""
     cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, p
-    cdef double first_loss
+    cdef double loss
     cdef double* work = <double*> malloc(row_workspace(q))
     cdef double* centre = work
     cdef double* f = work + q
@@ -276,9 +281,9 @@ def proximal_points(
             for j in range(q):
                 f[j] = scores[i, order[i, j]]
                 centre[j] = f[j] - kappa * coefficients[i, order[i, j]]
+            loss = pair_terms(f, p, f + p, q - p, weight[i], lower, upper, mu, pull, pull + p)
             proximal_step(
-                centre, f, p, q, kappa, weight[i], lower, upper, mu, pull, &first_loss,
-                work + 3 * q,
+                centre, f, p, q, kappa, weight[i], lower, upper, mu, loss, pull, work + 3 * q
             )
             for j in range(q):
                 result[i, order[i, j]] = f[j]

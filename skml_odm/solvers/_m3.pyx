@@ -91,6 +91,8 @@ cdef void multiplicative_updates(
 
 def sweep(
     const long long[::1] visits,
+    Py_ssize_t start,
+    Py_ssize_t spacing,
     const double[:, ::1] gram,
     double[:, ::1] scores,
     double[:, ::1] coefficients,
@@ -112,10 +114,10 @@ def sweep(
     the pairs of instance i, relevant label by relevant label. A block that M³ leaves worse than it
     was keeps its old multipliers.
     """
-    cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], visit
+    cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], visit, at
     cdef Py_ssize_t i, j, k, other, p, s, row, most = 1
     cdef double kappa, gap = 0.0, gain = 0.0, linear, block_gain, new_conjugate, change, d
-    for i in range(n):
+    for i in range(n_relevant.shape[0]):
         most = max(most, n_relevant[i] * (q - n_relevant[i]))
     cdef double* work = <double*> malloc((7 * q + 2 * most) * sizeof(double))
     cdef double* f = work
@@ -129,16 +131,17 @@ def sweep(
         raise MemoryError()
     with nogil:
         for visit in range(n):
-            i = visits[visit]
+            at = visits[visit]
+            i = start + at * spacing
             p = n_relevant[i]
             s = q - p
             if p == 0 or p == q or weight[i] == 0.0:
                 continue
-            kappa = gram[i, i]
+            kappa = gram[at, at]
             multiplier = &multipliers[first[i]]
             linear = 0.0
             for j in range(q):
-                f[j] = scores[order[i, j], i]
+                f[j] = scores[order[i, j], at]
                 centre[j] = f[j] - kappa * coefficients[i, order[i, j]]
                 linear += f[j] * coefficients[i, order[i, j]]
             gap += (
@@ -186,6 +189,6 @@ def sweep(
                 change = pull[j] - coefficients[i, row]
                 if change != 0.0:
                     coefficients[i, row] = pull[j]
-                    add_multiple(&scores[row, 0], &gram[i, 0], change, n)
+                    add_multiple(&scores[row, 0], &gram[at, 0], change, n)
     free(work)
     return gap, gain

@@ -108,8 +108,7 @@ def add_hessian(
     double mu,
     double[:, ::1] total,
 ):
-    """Add the rows' Hessians (q × q graph Laplacians), or their diagonals (1 × q), to ``total``."""
-    cdef bint coupled = total.shape[0] == total.shape[1]
+    """Add the rows' Hessians (q × q graph Laplacians) to ``total``."""
     cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, a, b, k, other, p
     cdef double curvature
     with nogil:
@@ -126,11 +125,38 @@ def add_hessian(
                     )
                     if curvature == 0.0:
                         continue
-                    if coupled:
-                        total[k, k] += curvature
-                        total[other, other] += curvature
-                        total[k, other] -= curvature
-                        total[other, k] -= curvature
-                    else:
-                        total[0, k] += curvature
-                        total[0, other] += curvature
+                    total[k, k] += curvature
+                    total[other, other] += curvature
+                    total[k, other] -= curvature
+                    total[other, k] -= curvature
+
+
+def hessian_diagonal(
+    const double[:, ::1] scores,
+    const int[:, ::1] order,
+    const int[::1] n_relevant,
+    const double[::1] weight,
+    double lower,
+    double upper,
+    double mu,
+    double[:, ::1] result,
+):
+    """Write the diagonal of D(scores) into ``result``."""
+    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, a, b, k, other, p
+    cdef double curvature
+    with nogil:
+        for i in range(m):
+            p = n_relevant[i]
+            for k in range(q):
+                result[i, k] = 0.0
+            if weight[i] == 0.0:
+                continue
+            for a in range(p):
+                k = order[i, a]
+                for b in range(p, q):
+                    other = order[i, b]
+                    curvature = weight[i] * pair_curvature(
+                        scores[i, k] - scores[i, other], lower, upper, mu
+                    )
+                    result[i, k] += curvature
+                    result[i, other] += curvature

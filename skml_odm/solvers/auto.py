@@ -16,6 +16,7 @@ from .newton import newton_steps
 
 # Descent that needs more epochs than this makes way for Newton's method.
 PATIENCE = 20
+STUCK = 0.95
 
 # Products K V of Newton's first turn; a typical problem takes less.
 FIRST_TURN = 300
@@ -142,7 +143,13 @@ def _to_rounding(operator, loss, tol, max_iter, verbose):
 
 
 def _slow(gaps, tol):
-    """Whether descent would need more than PATIENCE epochs at the rate of its last three."""
+    """Whether descent would need more than PATIENCE epochs at the rate of its last three.
+
+    A gap that two epochs have hardly moved from 1, its value at zero, tells as much already;
+    kernels so narrow that descent is fast have gaps above 1 there.
+    """
+    if len(gaps) == 2:
+        return STUCK <= gaps[1] <= 1.0
     if len(gaps) < 4 or gaps[-1] <= tol:
         return False
     rate = (gaps[-1] / gaps[-4]) ** (1 / 3)

@@ -34,15 +34,18 @@ N_SPACINGS = 8
 
 INTERCEPT_LANDMARKS = 64
 
+# A block whose gap is below this share of what it may contribute to ``tol`` is left as it is.
+NEGLIGIBLE = 0.03
+
 
 class ExactBlocks:
     """Solve every block exactly."""
 
     def __init__(self, loss):
-        self.loss = loss
+        self.rows = loss.rows(slice(None))
 
-    def sweep(self, rows, gap, *panel):
-        return _block.sweep(*panel, *self.loss.rows(rows))
+    def sweep(self, gap, negligible, *panel):
+        return _block.sweep(negligible, *panel, *self.rows)
 
 
 class MultiplicativeBlocks:
@@ -55,19 +58,13 @@ class MultiplicativeBlocks:
     max_updates = 100
 
     def __init__(self, loss):
-        self.loss = loss
+        self.rows = loss.rows(slice(None))
         self.first = np.cumsum(loss.n_pairs) - loss.n_pairs
         self.multipliers = np.repeat(np.minimum(1.0, loss.weight), loss.n_pairs)
 
-    def sweep(self, rows, gap, *panel):
-        return _m3.sweep(
-            *panel,
-            *self.loss.rows(rows),
-            np.ascontiguousarray(self.first[rows]),
-            self.multipliers,
-            max(1e-12, 0.01 * min(gap, 1.0)),
-            self.max_updates,
-        )
+    def sweep(self, gap, negligible, *panel):
+        tol = max(1e-12, 0.01 * min(gap, 1.0))
+        return _m3.sweep(*panel, *self.rows, self.first, self.multipliers, tol, self.max_updates)
 
 
 def bcd(
@@ -120,6 +117,7 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
     # Σ conjugate − ½⟨A, K A⟩ − ⟨b, Σ_i A_i⟩, followed through the blocks' gains
     concave = 0.0
     gap, worth_a_look, last = 1.0, tol, False
+    negligible = 0.0
     epoch = 0
     while not last:
         epoch += 1
@@ -131,20 +129,19 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
             scores = current.scores(rows)
             scores += b
             met[rows] = scores
-            new, shares = A[rows].copy(), conjugate[rows].copy()
+            before = A[rows].copy()
             block_surplus, gain = solver.sweep(
-                rows,
                 gap,
-                rng.permutation(len(new)).astype(np.int64),
+                negligible,
+                rng.permutation(len(before)),
+                first,
+                spacing,
                 operator.gram(rows),
                 np.ascontiguousarray(scores.T),
-                new,
-                shares,
+                A,
+                conjugate,
             )
-            change = new - A[rows]
-            A[rows] = new
-            conjugate[rows] = shares
-            current.changed(rows, change)
+            current.changed(rows, before)
             surplus += block_surplus
             concave += gain
         # The gap of each block when it was met, and that of the intercept: an estimate that runs
@@ -156,6 +153,7 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
         if not np.isfinite(surplus):
             raise FloatingPointError("the dual value is not finite")
         previous, gap = gap, max(surplus, 0.0) / max(dual + surplus, TINY)
+        negligible = NEGLIGIBLE * tol * max(dual, 0.0) / m
         trace.add(epoch, dual + surplus, surplus)
         if operator.intercept:
             change = intercept_step(met, b - total)
@@ -163,9 +161,11 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
             concave += np.vdot(change, total)
         if gap * min(gap, previous) <= worth_a_look * previous:
             scores, primal, difference = _certify(operator, loss, A, b, conjugate)
-            if relative_gap(primal, difference) <= tol:
+            true = relative_gap(primal, difference)
+            if true <= tol:
                 break
-            worth_a_look = 0.5 * min(gap, worth_a_look)
+            # the estimate was too small, or the prediction from it: look when it is smaller by that
+            worth_a_look = min(0.9 * worth_a_look, tol * gap / true)
         last = yield Step(gap, 2)
     else:
         scores, primal, difference = _certify(operator, loss, A, b, conjugate)
@@ -182,6 +182,7 @@ class InterceptStep:
 
     def __init__(self, operator, loss):
         self.loss = loss
+        self.n_calls = 0
         self.landmarks = Landmarks(operator, INTERCEPT_LANDMARKS, intercept=False)
         self.length = 1.0
         self.last = np.zeros(loss.shape[1])
@@ -192,9 +193,13 @@ class InterceptStep:
         elif np.vdot(residual, residual) > np.vdot(self.last, self.last):
             self.length *= 0.5
         self.last = residual
-        modes = self.loss.curvature_modes(scores)
-        response = self.landmarks.constant_response(modes.values)
-        return self.length * modes.join(modes.split(residual) / (1.0 + response))
+        self.n_calls += 1
+        # the curvature settles: after 1, 2, 3, 4, 8, 16, … epochs it is worth computing anew
+        if self.n_calls <= 4 or self.n_calls & (self.n_calls - 1) == 0:
+            self.modes = self.loss.curvature_modes(scores)
+            self.response = self.landmarks.constant_response(self.modes.values)
+        step = self.modes.split(residual) / (1.0 + self.response)
+        return self.length * self.modes.join(step)
 
 
 def _certify(operator, loss, A, b, conjugate):

@@ -12,11 +12,14 @@ S = argmin ‖S − (F − κA)‖²/2κ + L(S) have multipliers G(S) = A + (S �
 large κ; they often prove ten times more. The better of both is taken.
 """
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from .iteration import Step, finish
-from .landmarks import Landmarks
+from .preconditioners import LabelPreconditioner, LandmarkPreconditioner
 from .result import Result, Trace, relative_gap
 
 # Conjugate gradient steps at most; the lower bound is for systems of order mq ≤ MAX_DENSE, which
@@ -30,14 +33,14 @@ SHARE = 0.5
 
 MAX_LANDMARKS = 256
 
-# Stiffest direction that the preconditioner corrects: beyond, the correction is lost in rounding.
-CANCELLATION = 1e6
-
 # Added to K, relative to its diagonal, inside conjugate gradients only.
 RIDGE = 1e-9
 
 # κ of the certificate, relative to the diagonal of K.
 KAPPA = 10.0
+
+# The certificate is made with κ when the last step's relative decrease was below so many times tol.
+CLOSE = 3.0
 
 MAX_LINE_SEARCH = 40
 
@@ -69,11 +72,12 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
     """Newton steps one at a time; see :mod:`.iteration` for the protocol."""
     trace = Trace("newton", verbose)
     m = loss.shape[0]
-    precondition = Preconditioner(operator, min(MAX_LANDMARKS, max(100, m // 3)))
-    kappa = KAPPA * precondition.landmarks.diagonal
+    landmarks = LandmarkPreconditioner(operator, min(MAX_LANDMARKS, max(100, m // 3)))
+    diagonal = landmarks.landmarks.diagonal
     A = np.zeros(loss.shape) if start is None else start.copy()
     F = np.zeros(loss.shape) if start is None else operator.product(A)
     iteration = 0
+    previous = np.inf if start is None else -np.inf
     recomputed, hard, last = True, False, False
     while True:
         value, R = loss.evaluate(F)
@@ -81,7 +85,9 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
         primal = value + 0.5 * np.vdot(A, F)
         KR = operator.product(R)
         difference = 0.5 * np.vdot(R, KR)
-        if difference > tol * primal:
+        # the last step's decrease tells how far there is to go: look closer near the end only
+        if difference > tol * primal and (last or previous - primal <= CLOSE * tol * primal):
+            kappa = KAPPA * diagonal
             difference = min(difference, primal - _dual_value(operator, loss, A, F, kappa))
         gap = relative_gap(primal, difference)
         if gap <= tol or last:
@@ -92,16 +98,21 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
             trace.add(iteration, primal, difference)
             break
         trace.add(iteration, primal, difference)
-        precondition.update(loss.curvature_modes(F))
+        precondition = _preconditioner(operator, loss, F, landmarks)
         # accurate enough for fast convergence, but no more than the tolerance asks for
         forcing = min(0.3, max(gap**0.5, (0.1 * tol / gap) ** 0.5))
         n_products = 1
         if not hard:
-            X, KX, n_products, hard = _direction(operator, loss, F, R, KR, precondition, forcing)
+            # Null vectors of K are invisible to the inner product and would grow unseen.
+            ridge = min(RIDGE * diagonal, 1e-4 / precondition.curvature)
+            system = System(operator, loss, F, ridge)
+            X, KX, n_products, hard = _direction(system, R, KR, precondition, forcing)
+        t = 0.0
         if hard:
             X = _dense_direction(operator, loss, F, R)
-            KX = operator.product(X)
-        t = _step_length(loss, F, X, KX)
+            KX = None if X is None else operator.product(X)
+        if X is not None:
+            t = _step_length(loss, F, X, KX)
         if t == 0.0:
             # rounding leaves no direction to go
             last = True
@@ -110,7 +121,8 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
         KX *= t
         A += X
         F += KX
-        del X, KX, R, KR
+        previous = primal
+        del X, KX, R, KR, precondition
         iteration += 1
         recomputed = False
         last = yield Step(gap, n_products)
@@ -125,49 +137,36 @@ def _dual_value(operator, loss, A, F, kappa):
     return value + np.vdot(G, S) - 0.5 * np.vdot(G, operator.product(G))
 
 
-class Preconditioner:
-    """An approximation of X = (I + D K)⁻¹ R that is symmetric in the right sense.
+def _preconditioner(operator, loss, F, landmarks):
+    """Label blocks where they are cheap, landmarks otherwise."""
+    blocks = LabelPreconditioner(operator, loss.hessian_diagonal(F))
+    if blocks.worthwhile() and blocks.factor():
+        return blocks
+    landmarks.update(loss.curvature_modes(F))
+    return landmarks
 
-    With D replaced by its average over the rows, and K seen through landmarks S, Woodbury's formula
-    gives X = R − E_S T K[S, :] R, E_S the columns of the identity in S: nothing but the rows in S
-    changes. In the eigenvectors of K[S, S] (λ, standing for w rows each) and of the average
-    Hessian (d) T is the factor w d / (1 + w d λ).
-    """
 
-    def __init__(self, operator, most):
-        self.landmarks = Landmarks(operator, most, operator.intercept)
-        self.weight = self.landmarks.multiplicity()
+@dataclass
+class System:
+    """Newton's system (I + D K) X = R at scores F, with a little added to the diagonal of K."""
 
-    def update(self, modes):
-        """Take over the modes of the average Hessian."""
-        self.modes = modes
-        self.curvature = max(modes.values.max(), np.finfo(float).tiny)
-        scaled = np.minimum(
-            np.outer(self.weight, modes.values), CANCELLATION / self.landmarks.values[:, None]
-        )
-        self.factor = scaled / (1.0 + scaled * self.landmarks.values[:, None])
+    operator: Any
+    loss: Any
+    F: np.ndarray
+    ridge: float
 
-    def correction(self, R):
-        """T K[S, :] R: what to take from the rows in S."""
-        coarse = self.factor * self.modes.split(self.landmarks.project(R))
-        return self.landmarks.vectors @ self.modes.join(coarse)
-
-    def __call__(self, R):
-        return self._corrected(R, self.correction(R))
-
-    def _corrected(self, R, correction):
-        result = R.copy()
-        result[self.landmarks.rows] -= correction
+    def product(self, V):
+        """(K + ridge) V."""
+        result = self.operator.product(V)
+        result += self.ridge * V
         return result
 
-    def with_product(self, R, KR):
-        """The preconditioned R and its product with K, made from K R (in place)."""
-        correction = self.correction(R)
-        KR -= self.landmarks.spread(correction)
-        return self._corrected(R, correction), KR
+    def hessian_product(self, V):
+        """D V."""
+        return self.loss.hessian_product(self.F, V)
 
 
-def _direction(operator, loss, F, R, KR, precondition, forcing):
+def _direction(system, R, KR, precondition, forcing):
     """Solve (I + D K) X = R by preconditioned conjugate gradients; K R is known.
 
     Returns X, K X, the number of products it took, and whether the system was so hard that a dense
@@ -176,26 +175,17 @@ def _direction(operator, loss, F, R, KR, precondition, forcing):
     This is the method for the symmetric system (K⁻¹ + D) Y = R in Y = K X, whose preconditioner is
     K · precondition; K⁻¹ never appears because Y's preimage X is carried along.
     """
-    # Null vectors of K are invisible to the inner product and would grow unseen.
-    ridge = min(RIDGE * precondition.landmarks.diagonal, 1e-4 / precondition.curvature)
-
-    def product(V):
-        result = operator.product(V)
-        result += ridge * V
-        return result
-
-    X, KX, scratch = np.zeros_like(R), np.zeros_like(R), np.empty_like(R)
     small = R.size <= MAX_DENSE
     # the dense way will still need R
     r = R.copy() if small else R
-    Z, KZ = precondition.with_product(r, KR)
-    KZ += ridge * Z
-    P, KP = Z, KZ
-    square = np.vdot(r, KZ)
+    X, KX, scratch = np.zeros_like(R), np.zeros_like(R), np.empty_like(R)
+    KR += system.ridge * R
+    P, KP = precondition(r, system, KR)
+    square = np.vdot(r, KP)
     target = forcing**2 * square
     gained = 0.0
     for step in range(1, (MAX_CG_IF_SMALL if small else MAX_CG) + 1):
-        Q = loss.hessian_product(F, KP)
+        Q = system.hessian_product(KP)
         Q += P
         curvature = np.vdot(KP, Q)
         if curvature <= 0.0:
@@ -207,25 +197,24 @@ def _direction(operator, loss, F, R, KR, precondition, forcing):
         KX += np.multiply(KP, length, out=scratch)
         Q *= length
         r -= Q
-        Z = precondition(r)
-        KZ = product(Z)
+        Z, KZ = precondition(r, system)
         old, square = square, np.vdot(r, KZ)
-        # Stiff directions fill the residual, soft ones may still hold most of the decrease: go on
-        # while a step gains more than its share.
-        if square <= target and step * gain <= SHARE * gained:
+        # Seen through an average, stiff directions fill the residual, and soft ones may still hold
+        # most of the decrease: go on while a step gains more than its share.
+        if square <= target and (precondition.sharp or step * gain <= SHARE * gained):
             break
         P *= square / old
         P += Z
         KP *= square / old
         KP += KZ
-    KX -= ridge * X
+    KX -= system.ridge * X
     return X, KX, step + 2, small and square > target
 
 
 def _dense_direction(operator, loss, F, R):
     """Solve (I + D K) X = R by a Cholesky factorisation of order mq.
 
-    With D = H Hᵀ, row by row, X = R − H (I + Hᵀ K H)⁻¹ Hᵀ K R.
+    With D = H Hᵀ, row by row, X = R − H (I + Hᵀ K H)⁻¹ Hᵀ K R; None where rounding forbids it.
     """
     m, q = loss.shape
     K = operator.product(np.eye(m))
@@ -239,7 +228,10 @@ def _dense_direction(operator, loss, F, R):
     matrix *= np.repeat(np.repeat(K, q, axis=0), q, axis=1)
     matrix[np.diag_indices(m * q)] += 1.0
     inner = np.einsum("ika,ik->ia", half, K @ R).ravel()
-    inner = cho_solve(cho_factor(matrix, overwrite_a=True), inner).reshape(m, q)
+    try:
+        inner = cho_solve(cho_factor(matrix, overwrite_a=True), inner).reshape(m, q)
+    except np.linalg.LinAlgError:
+        return None
     return R - np.einsum("ika,ia->ik", half, inner)
 
 
