@@ -32,6 +32,7 @@ MODULES = [
     "skml_odm.solvers._pair_loss",
     "skml_odm.solvers._block",
     "skml_odm.solvers._m3",
+    "skml_odm.solvers._circulation",
 ]
 
 
