@@ -33,6 +33,7 @@ MODULES = [
     "skml_odm.solvers._block",
     "skml_odm.solvers._label_blocks",
     "skml_odm.solvers._m3",
+    "skml_odm.solvers._circulation",
 ]
 
 

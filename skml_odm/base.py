@@ -5,6 +5,8 @@ An estimator of this package describes a learning problem; everything around it 
 
 import inspect
 import warnings
+from collections.abc import Collection
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +19,16 @@ from skmultilearn.base import MLClassifierBase
 from .kernels import make_kernel, semidefinite_part
 from .operators import KernelOperator, LinearOperator
 from .thresholds import make_threshold
-from .validation import Target, as_plain_array, canonical, check_bool, decode
+from .validation import (
+    Target,
+    as_plain_array,
+    canonical,
+    check_bool,
+    check_choice,
+    check_real,
+    check_seed,
+    decode,
+)
 
 # Kernel values computed at a time when new rows are scored.
 SCORED_ENTRIES = 4_000_000
@@ -26,14 +37,17 @@ SCORED_ENTRIES = 4_000_000
 class KernelLabelRanker(MLClassifierBase):
     """Base of the estimators that score labels with a kernel and cut the scores with a threshold.
 
-    A subclass has the parameters ``kernel, gamma, degree, coef0, fit_intercept, threshold`` and
-    ``tol`` and defines
+    A subclass has the parameters ``C, kernel, gamma, degree, coef0, fit_intercept, solver, tol,
+    max_iter, random_state, verbose`` and, as a parameter or an attribute, ``threshold``. It lists
+    the names of its ``solvers`` and defines
 
     ``_check_parameters()``
-        raise for invalid values of its own parameters;
+        raise for invalid values of further parameters;
     ``_solve(operator, indicator, sample_weight)``
         return a :class:`~skml_odm.solvers.result.Result`.
     """
+
+    solvers: ClassVar[Collection[str]] = ()
 
     @property
     def copyable_attrs(self):
@@ -71,9 +85,9 @@ class KernelLabelRanker(MLClassifierBase):
         -------
         self
         """
-        check_bool("fit_intercept", self.fit_intercept)
-        threshold = make_threshold(self.threshold)
+        self._check_common_parameters()
         self._check_parameters()
+        threshold = make_threshold(self.threshold)
         X = self._validated(X, reset=True)
         target = Target(y)
         if X.shape[0] != len(target):
@@ -116,6 +130,7 @@ class KernelLabelRanker(MLClassifierBase):
             self.X_fit_ = X.copy()
         # the kernel matrix is not needed any more; thresholds are
         del operator, eigenvectors
+        self.n_support_ = int(np.count_nonzero(np.any(coefficients != 0.0, axis=1)))
         self.objective_ = float(result.primal)
         self.dual_gap_ = float(result.gap)
         self.n_iter_ = int(result.n_iter)
@@ -181,6 +196,19 @@ class KernelLabelRanker(MLClassifierBase):
         """
         decision = self.decision_function(X)
         return decode(decision.reshape(len(decision), -1) > 0, self.classes_, self._container)
+
+    def _check_common_parameters(self):
+        check_real("C", self.C, 0, open_low=True)
+        check_bool("fit_intercept", self.fit_intercept)
+        check_choice("solver", self.solver, tuple(self.solvers))
+        check_real("tol", self.tol, 0, open_low=True)
+        check_real("max_iter", self.max_iter, 1, integer=True)
+        check_seed(self.random_state)
+        is_bool = isinstance(self.verbose, bool | np.bool_)
+        check_real("verbose", int(self.verbose) if is_bool else self.verbose, 0)
+
+    def _check_parameters(self):
+        pass
 
     def _validated(self, X, reset):
         pairwise = self.kernel == "precomputed"

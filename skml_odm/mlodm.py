@@ -3,14 +3,12 @@
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
-
 from .base import KernelLabelRanker
 from .losses import PairLoss
 from .solvers.auto import auto
 from .solvers.bcd import MultiplicativeBlocks, bcd
 from .solvers.newton import newton
-from .validation import check_choice, check_real, check_seed
+from .validation import check_real
 
 SOLVERS: dict[str, Callable] = {
     "auto": auto,
@@ -89,6 +87,8 @@ class MLODM(KernelLabelRanker):
         ``objective_ * (1 - dual_gap_)``.
     n_iter_ : int
         Iterations done.
+    n_support_ : int
+        Training rows with a coefficient other than zero.
     threshold_ : object
         The fitted threshold; call it with scores.
     classes_ : ndarray
@@ -127,6 +127,8 @@ class MLODM(KernelLabelRanker):
     True
     """
 
+    solvers = SOLVERS
+
     def __init__(
         self,
         C=1.0,
@@ -160,15 +162,8 @@ class MLODM(KernelLabelRanker):
         self.verbose = verbose
 
     def _check_parameters(self):
-        check_real("C", self.C, 0, open_low=True)
         check_real("theta", self.theta, 0, 1)
         check_real("mu", self.mu, 0, 1)
-        check_choice("solver", self.solver, tuple(SOLVERS))
-        check_real("tol", self.tol, 0, open_low=True)
-        check_real("max_iter", self.max_iter, 1, integer=True)
-        is_bool = isinstance(self.verbose, bool | np.bool_)
-        check_real("verbose", int(self.verbose) if is_bool else self.verbose, 0)
-        check_seed(self.random_state)
 
     def _solve(self, operator, indicator, sample_weight):
         loss = PairLoss(indicator, self.C, self.theta, self.mu, sample_weight)
