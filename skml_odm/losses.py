@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .solvers import _block, _pair_loss
+from .solvers import _block, _hinge, _pair_loss
 
 # A compiled call handles about this many label pairs, so that Ctrl-C is noticed soon.
 PAIRS_PER_CALL = 50_000_000
@@ -15,26 +15,33 @@ PAIRS_PER_CALL = 50_000_000
 MAX_COUPLED_LABELS = 200
 
 
-class PairLoss:
-    """Two-sided squared loss on the margins of all relevant-irrelevant label pairs.
+class LabelPairs:
+    """The pairs of a relevant and an irrelevant label in every row, and their weights.
 
-    L(F) = Σ_i c_i Σ_{k∈Y_i, l∈N_i} ½ (1−θ−γ)₊² + ½ μ (γ−1−θ)₊²,   γ = f_ik − f_il,
-
-    with c_i = C · sample_weight_i / (|Y_i| |N_i|). Rows without a relevant or without an irrelevant
-    label have no pair and add nothing.
+    A pair of row i has the weight c_i = C · sample_weight_i / (|Y_i| |N_i|). Rows without a
+    relevant or without an irrelevant label have no pair.
 
     Parameters
     ----------
     indicator : ndarray of shape (m, q), bool
         Which labels are relevant.
     C : float
-        Weight of the loss against the regulariser.
-    theta, mu : float
-        Half-width of the interval of margins that cost nothing, and the weight of margins above it.
     sample_weight : ndarray of shape (m,), optional
+
+    Attributes
+    ----------
+    order : ndarray of shape (m, q), int32
+        The labels of each row, relevant ones first.
+    n_relevant : ndarray of shape (m,), int32
+    weight : ndarray of shape (m,)
+        c; zero for rows without pairs.
+    n_pairs : ndarray of shape (m,)
+        Pairs with a weight above zero.
+    first : ndarray of shape (m,)
+        Where a row's pairs begin if those of all rows stand one after the other.
     """
 
-    def __init__(self, indicator, C, theta, mu, sample_weight=None):
+    def __init__(self, indicator, C, sample_weight=None):
         m, q = indicator.shape
         # a stable sort on "irrelevant" lists each row's relevant labels first
         self.order = np.argsort(~indicator, axis=1, kind="stable").astype(np.int32)
@@ -43,8 +50,11 @@ class PairLoss:
         weight = np.full(m, float(C)) if sample_weight is None else float(C) * sample_weight
         self.weight = np.divide(weight, n_pairs, out=np.zeros(m), where=n_pairs > 0)
         self.n_pairs = np.where(self.weight > 0, n_pairs, 0)
-        self.lower, self.upper, self.mu = 1.0 - theta, 1.0 + theta, float(mu)
         self.shape = (m, q)
+
+    @property
+    def first(self):
+        return np.cumsum(self.n_pairs) - self.n_pairs
 
     @cached_property
     def _row_chunks(self):
@@ -52,6 +62,42 @@ class PairLoss:
         chunk = np.cumsum(self.n_pairs) // PAIRS_PER_CALL
         edges = [0, *(np.flatnonzero(np.diff(chunk)) + 1), self.shape[0]]
         return [slice(a, b) for a, b in pairwise(edges)]
+
+
+class HingeLoss(LabelPairs):
+    """L(F) = Σ_i c_i Σ_{k∈Y_i, l∈N_i} (1 − f_ik + f_il)₊; parameters as in ``LabelPairs``."""
+
+    def evaluate(self, scores):
+        """Return L(scores) and its gradient coefficients, those of pairs with margin 1 zero."""
+        gradient = np.empty(self.shape)
+        value = 0.0
+        for rows in self._row_chunks:
+            value += _hinge.vertex(
+                scores[rows],
+                self.order[rows],
+                self.n_relevant[rows],
+                self.weight[rows],
+                gradient[rows],
+            )
+        return value, gradient
+
+
+class PairLoss(LabelPairs):
+    """Two-sided squared loss on the margins of all relevant-irrelevant label pairs.
+
+    L(F) = Σ_i c_i Σ_{k∈Y_i, l∈N_i} ½ (1−θ−γ)₊² + ½ μ (γ−1−θ)₊²,   γ = f_ik − f_il.
+
+    Parameters
+    ----------
+    indicator, C, sample_weight
+        As in ``LabelPairs``.
+    theta, mu : float
+        Half-width of the interval of margins that cost nothing, and the weight of margins above it.
+    """
+
+    def __init__(self, indicator, C, theta, mu, sample_weight=None):
+        super().__init__(indicator, C, sample_weight)
+        self.lower, self.upper, self.mu = 1.0 - theta, 1.0 + theta, float(mu)
 
     def rows(self, rows):
         """The arguments that describe some rows to compiled code."""
@@ -71,6 +117,10 @@ class PairLoss:
         for rows in self._row_chunks:
             value += _pair_loss.evaluate(scores[rows], *self.rows(rows), gradient[rows])
         return value, gradient
+
+    def curvature(self, scores):
+        """The Hessian at ``scores``, as Newton's method takes it."""
+        return PairCurvature(self, scores)
 
     def hessian_product(self, scores, direction):
         """Return the generalised Hessian of L at ``scores`` applied to ``direction``."""
@@ -108,9 +158,27 @@ class PairLoss:
         total = np.zeros((q, q))
         for rows in self._row_chunks:
             _pair_loss.add_hessian(scores[rows], *self.rows(rows), total)
-        total /= m
-        values, vectors = np.linalg.eigh(total)
-        return Modes(np.maximum(values, 0.0), vectors)
+        return Modes.of(total / m)
+
+
+@dataclass
+class PairCurvature:
+    """The generalised Hessian of a ``PairLoss`` at given scores."""
+
+    loss: PairLoss
+    scores: np.ndarray
+
+    def product(self, V):
+        """D V."""
+        return self.loss.hessian_product(self.scores, V)
+
+    def diagonal(self):
+        """The diagonal of D (m × q)."""
+        return self.loss.hessian_diagonal(self.scores)
+
+    def modes(self):
+        """The modes of D, averaged over the rows."""
+        return self.loss.curvature_modes(self.scores)
 
 
 @dataclass
@@ -119,6 +187,12 @@ class Modes:
 
     values: np.ndarray
     vectors: np.ndarray | None
+
+    @classmethod
+    def of(cls, matrix):
+        """The modes of a positive semidefinite matrix."""
+        values, vectors = np.linalg.eigh(matrix)
+        return cls(np.maximum(values, 0.0), vectors)
 
     def split(self, V):
         """Rows of V in the basis of the eigenvectors."""

@@ -6,16 +6,21 @@ Every operator offers the same few things, and no solver needs more:
     K V.
 ``product_rows(rows, V)``, ``spread(rows, V)``, ``gram(rows)``
     K[rows, :] V, K[:, rows] V and K[rows, rows] for a slice of rows, without the intercept.
+``mean_diagonal()``
+    the mean of K_ii, without the intercept.
 ``follow(A)``
     an object that knows the scores of a few rows while A changes.
 ``matrix``
     K itself, without the intercept, or None where it is not in memory.
 ``shape``, ``intercept``
-    (m, m), and whether K V means (K + 1) V in ``product``: a bias per label, regularised like the
-    other weights.
+    (m, m), and the constant added to K in ``product``: 1 is a bias per label, regularised like the
+    other weights, 0 none.
+``with_intercept(intercept)``
+    the same K with another constant.
 """
 
 import numpy as np
+from scipy import sparse
 
 # One BLAS call does about this many multiplications, so that Ctrl-C is noticed soon.
 WORK_PER_CALL = 4_000_000_000
@@ -28,13 +33,13 @@ class KernelOperator:
     ----------
     matrix : ndarray of shape (m, m)
         Symmetric and positive semidefinite; never written to.
-    intercept : bool
+    intercept : float or bool
     """
 
     def __init__(self, matrix, intercept):
         self.matrix = matrix
         self.shape = matrix.shape
-        self.intercept = bool(intercept)
+        self.intercept = float(intercept)
 
     def product(self, V):
         result = np.empty_like(V)
@@ -42,7 +47,7 @@ class KernelOperator:
         for start in range(0, self.shape[0], step):
             np.matmul(self.matrix[start : start + step], V, out=result[start : start + step])
         if self.intercept:
-            result += V.sum(axis=0)
+            result += self.intercept * V.sum(axis=0)
         return result
 
     def product_rows(self, rows, V):
@@ -53,6 +58,12 @@ class KernelOperator:
 
     def gram(self, rows):
         return np.ascontiguousarray(self.matrix[rows, rows])
+
+    def with_intercept(self, intercept):
+        return KernelOperator(self.matrix, intercept)
+
+    def mean_diagonal(self):
+        return float(np.diagonal(self.matrix).mean())
 
     def follow(self, A):
         return _KernelFollower(self, A)
@@ -78,14 +89,14 @@ class LinearOperator:
     Parameters
     ----------
     X : ndarray or CSR of shape (m, d)
-    intercept : bool
+    intercept : float or bool
     """
 
     def __init__(self, X, intercept):
         self.X = X
         self.matrix = None
         self.shape = (X.shape[0], X.shape[0])
-        self.intercept = bool(intercept)
+        self.intercept = float(intercept)
 
     def weights(self, A):
         """The primal weights Xᵀ A (features × labels)."""
@@ -94,7 +105,7 @@ class LinearOperator:
     def product(self, V):
         result = self.X @ self.weights(V)
         if self.intercept:
-            result += V.sum(axis=0)
+            result += self.intercept * V.sum(axis=0)
         return result
 
     def product_rows(self, rows, V):
@@ -107,6 +118,13 @@ class LinearOperator:
         X = self.X[rows]
         gram = X @ X.T
         return gram if isinstance(gram, np.ndarray) else gram.toarray()
+
+    def with_intercept(self, intercept):
+        return LinearOperator(self.X, intercept)
+
+    def mean_diagonal(self):
+        squares = self.X.multiply(self.X) if sparse.issparse(self.X) else self.X**2
+        return float(squares.sum() / self.shape[0])
 
     def follow(self, A):
         return _LinearFollower(self, A)

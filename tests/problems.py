@@ -76,41 +76,90 @@ def primal_value(operator, loss, A, b=None):
     return value
 
 
-def optimum_by_quadratic_program(operator, loss):
-    """Optimal value from Clarabel, on the primal with one slack variable per pair and side.
-
-    Variables: weights in the range of K (a factor Φ with K = Φ Φᵀ), then ξ, then ε.
-    """
-    import clarabel
-    from scipy import sparse
-
-    values, vectors = np.linalg.eigh(full_matrix(operator))
+def features_of(K):
+    """Φ with K = Φ Φᵀ."""
+    values, vectors = np.linalg.eigh(K)
     keep = values > 1e-12 * values[-1]
-    features = vectors[:, keep] * np.sqrt(values[keep])
-    q, r = loss.shape[1], keep.sum()
-    pairs = list(pair_rows(loss))
-    n = len(pairs)
-    two_sided = loss.mu > 0
-    margins = np.zeros((n, r * q))
+    return vectors[:, keep] * np.sqrt(values[keep])
+
+
+def margin_rows(features, pairs, q):
+    """The margin of every pair as a linear function of the weights, label by label."""
+    r = features.shape[1]
+    margins = np.zeros((len(pairs), r * q))
     for row, (i, k, label) in enumerate(pairs):
         margins[row, k * r : (k + 1) * r] = features[i]
         margins[row, label * r : (label + 1) * r] = -features[i]
+    return margins
+
+
+def optimum_by_quadratic_program(operator, loss):
+    """Optimal value from Clarabel, on the primal with one slack variable per pair and side.
+
+    Variables: weights in the range of K, then ξ, then ε.
+    """
+    from scipy import sparse
+
+    pairs = list(pair_rows(loss))
+    margins = margin_rows(features_of(full_matrix(operator)), pairs, loss.shape[1])
+    n, n_weights = margins.shape
+    two_sided = loss.mu > 0
     weight = np.array([loss.weight[i] for i, _, _ in pairs])
     n_slack = n * (1 + two_sided)
-    cost = np.concatenate([np.ones(r * q), weight, loss.mu * weight])[: r * q + n_slack]
+    cost = np.concatenate([np.ones(n_weights), weight, loss.mu * weight])[: n_weights + n_slack]
     # margin + ξ ≥ lower and −margin + ε ≥ −upper, as b − A x ≥ 0
     constraints = np.vstack([-margins, margins][: 1 + two_sided])
     bounds = np.concatenate([np.full(n, -loss.lower), np.full(n, loss.upper)])[:n_slack]
     matrix = sparse.hstack([sparse.csc_matrix(constraints), -sparse.eye(n_slack)], format="csc")
+    return solve_quadratic_program(cost, np.zeros(len(cost)), matrix, bounds)
+
+
+def rank_svm_by_quadratic_program(operator, loss):
+    """Rank-SVM's optimal value from Clarabel.
+
+    Variables: weights in the range of K, biases if the problem has them, one slack ξ per pair.
+    """
+    from scipy import sparse
+
+    q = loss.shape[1]
+    pairs = list(pair_rows(loss))
+    features = features_of(full_matrix(operator.with_intercept(0.0)))
+    margins = margin_rows(features, pairs, q)
+    if operator.intercept:
+        margins = np.hstack([margins, margin_rows(np.ones((loss.shape[0], 1)), pairs, q)])
+    n, n_free = margins.shape
+    square = np.zeros(n_free + n)
+    square[: features.shape[1] * q] = 1.0
+    weight = np.array([loss.weight[i] for i, _, _ in pairs])
+    # margin + ξ ≥ 1 and ξ ≥ 0, as b − A x ≥ 0
+    slack = sparse.eye(n)
+    matrix = sparse.vstack(
+        [
+            sparse.hstack([sparse.csc_matrix(-margins), -slack]),
+            sparse.hstack([sparse.csc_matrix((n, n_free)), -slack]),
+        ],
+        format="csc",
+    )
+    bounds = np.concatenate([np.full(n, -1.0), np.zeros(n)])
+    return solve_quadratic_program(
+        square, np.concatenate([np.zeros(n_free), weight]), matrix, bounds
+    )
+
+
+def solve_quadratic_program(square, linear, matrix, bounds):
+    """min ½ Σ square x² + linear · x subject to matrix x ≤ bounds, by Clarabel."""
+    import clarabel
+    from scipy import sparse
+
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
     solver = clarabel.DefaultSolver(
-        sparse.diags(cost, format="csc"),
-        np.zeros(len(cost)),
+        sparse.diags(square, format="csc"),
+        linear,
         matrix,
         bounds,
-        [clarabel.NonnegativeConeT(n_slack)],
+        [clarabel.NonnegativeConeT(len(bounds))],
         settings,
     )
     solution = solver.solve()

@@ -61,7 +61,7 @@ from skml_odm.metrics import average_precision_scorer, one_error_scorer, ranking
 
 # Ordinary data must neither stop short of the tolerance nor compute with infinities.
 pytestmark = pytest.mark.filterwarnings(
-    "error:.*stopped after max_iter:sklearn.exceptions.ConvergenceWarning",
+    "error:.* stopped after .* iterations:sklearn.exceptions.ConvergenceWarning",
     "error::RuntimeWarning",
     "ignore:The kernel matrix is not positive:sklearn.exceptions.ConvergenceWarning",
     "ignore:the matrix subclass:PendingDeprecationWarning",

@@ -7,9 +7,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from skml_odm.losses import PairLoss
 from skml_odm.operators import KernelOperator, LinearOperator
-from skml_odm.solvers import newton as newton_module
 from skml_odm.solvers import preconditioners
-from skml_odm.solvers.newton import System, newton
+from skml_odm.solvers.newton import Direction, System, newton
 from skml_odm.solvers.preconditioners import LabelPreconditioner
 
 
@@ -42,7 +41,7 @@ def test_label_blocks_invert_the_diagonal(intercept):
     R = rng.normal(size=(30, 5))
     R -= R.mean(axis=1, keepdims=True)
     given = R.copy()
-    Z, KZ = precondition(R, System(operator, None, None, 0.0))
+    Z, KZ = precondition(R, System(operator, None, 0.0))
     expected = np.stack(
         [
             np.linalg.solve(np.eye(30) + curvature[:, [k]] * (K + intercept), R[:, k])
@@ -99,11 +98,6 @@ def test_landmarks_take_over_where_label_blocks_fail(monkeypatch):
     operator, loss = random_problem(3, largest=100)
     monkeypatch.setattr(LabelPreconditioner, "worthwhile", lambda self: True)
     monkeypatch.setattr(LabelPreconditioner, "factor", lambda self: False)
-    used = newton_module._preconditioner(
-        operator,
-        loss,
-        np.zeros(loss.shape),
-        preconditioners.LandmarkPreconditioner(operator, 50),
-    )
+    used = Direction(operator).preconditioner(loss.curvature(np.zeros(loss.shape)))
     assert not used.sharp
     assert newton(operator, loss, tol=1e-6, max_iter=200).gap <= 1e-6

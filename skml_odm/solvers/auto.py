@@ -150,7 +150,14 @@ def _slow(gaps, tol):
     """
     if len(gaps) == 2:
         return STUCK <= gaps[1] <= 1.0
-    if len(gaps) < 4 or gaps[-1] <= tol:
-        return False
-    rate = (gaps[-1] / gaps[-4]) ** (1 / 3)
-    return rate >= 1.0 or math.log(tol / gaps[-1]) < PATIENCE * math.log(rate)
+    return len(gaps) >= 4 and epochs_left(gaps[-4:], tol) > PATIENCE
+
+
+def epochs_left(gaps, tol):
+    """How many more epochs ``tol`` takes at the average rate of the given gaps."""
+    if gaps[-1] <= tol:
+        return 0.0
+    if gaps[-1] >= gaps[0]:
+        return math.inf
+    rate = math.log(gaps[-1] / gaps[0]) / (len(gaps) - 1)
+    return math.log(tol / gaps[-1]) / rate

@@ -59,12 +59,20 @@ class MultiplicativeBlocks:
 
     def __init__(self, loss):
         self.rows = loss.rows(slice(None))
-        self.first = np.cumsum(loss.n_pairs) - loss.n_pairs
+        self.first = loss.first
         self.multipliers = np.repeat(np.minimum(1.0, loss.weight), loss.n_pairs)
 
     def sweep(self, gap, negligible, *panel):
         tol = max(1e-12, 0.01 * min(gap, 1.0))
         return _m3.sweep(*panel, *self.rows, self.first, self.multipliers, tol, self.max_updates)
+
+
+def panels(m, rng):
+    """Slices of evenly spaced rows that together make up all m rows, in random order."""
+    spacing = -(-m // PANEL_ROWS)
+    spacing += rng.randint(N_SPACINGS) if spacing > 1 else 0
+    for start in rng.permutation(min(spacing, m)):
+        yield slice(int(start), None, spacing)
 
 
 def bcd(
@@ -122,10 +130,7 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
     while not last:
         epoch += 1
         surplus = 0.0
-        spacing = -(-m // PANEL_ROWS)
-        spacing += rng.randint(N_SPACINGS) if spacing > 1 else 0
-        for first in rng.permutation(min(spacing, m)):
-            rows = slice(first, None, spacing)
+        for rows in panels(m, rng):
             scores = current.scores(rows)
             scores += b
             met[rows] = scores
@@ -134,8 +139,8 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
                 gap,
                 negligible,
                 rng.permutation(len(before)),
-                first,
-                spacing,
+                rows.start,
+                rows.step,
                 operator.gram(rows),
                 np.ascontiguousarray(scores.T),
                 A,
@@ -183,7 +188,7 @@ class InterceptStep:
     def __init__(self, operator, loss):
         self.loss = loss
         self.n_calls = 0
-        self.landmarks = Landmarks(operator, INTERCEPT_LANDMARKS, intercept=False)
+        self.landmarks = Landmarks(operator, INTERCEPT_LANDMARKS, intercept=0.0)
         self.length = 1.0
         self.last = np.zeros(loss.shape[1])
 

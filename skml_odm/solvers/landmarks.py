@@ -16,8 +16,8 @@ class Landmarks:
     operator
     most : int
         Landmarks at most.
-    intercept : bool
-        Whether K is meant with its intercept.
+    intercept : float
+        The constant that is added to K.
     """
 
     def __init__(self, operator, most, intercept):
@@ -25,7 +25,7 @@ class Landmarks:
         self.operator = operator
         self.intercept = intercept
         self.rows = slice(0, None, max(1, -(-m // most)))
-        gram = operator.gram(self.rows) + float(intercept)
+        gram = operator.gram(self.rows) + intercept
         self.diagonal = np.trace(gram) / len(gram)
         self.ratio = m / len(gram)
         values, vectors = np.linalg.eigh(gram)
@@ -42,14 +42,14 @@ class Landmarks:
         """K[:, S] V."""
         spread = self.operator.spread(self.rows, V)
         if self.intercept:
-            spread += V.sum(axis=0)
+            spread += self.intercept * V.sum(axis=0)
         return spread
 
     def project(self, V):
         """⟨q_i, K[S, :] V⟩ for every eigenvector and every column of V."""
         product = self.operator.product_rows(self.rows, V)
         if self.intercept:
-            product += V.sum(axis=0)
+            product += self.intercept * V.sum(axis=0)
         return self.vectors.T @ product
 
     def constant_response(self, curvature):

@@ -71,14 +71,12 @@ def newton(operator, loss, *, tol, max_iter, start=None, verbose=0):
 def newton_steps(operator, loss, *, tol, start=None, verbose=0):
     """Newton steps one at a time; see :mod:`.iteration` for the protocol."""
     trace = Trace("newton", verbose)
-    m = loss.shape[0]
-    landmarks = LandmarkPreconditioner(operator, min(MAX_LANDMARKS, max(100, m // 3)))
-    diagonal = landmarks.landmarks.diagonal
+    direction = Direction(operator)
     A = np.zeros(loss.shape) if start is None else start.copy()
     F = np.zeros(loss.shape) if start is None else operator.product(A)
     iteration = 0
     previous = np.inf if start is None else -np.inf
-    recomputed, hard, last = True, False, False
+    recomputed, last = True, False
     while True:
         value, R = loss.evaluate(F)
         R -= A
@@ -87,7 +85,7 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
         difference = 0.5 * np.vdot(R, KR)
         # the last step's decrease tells how far there is to go: look closer near the end only
         if difference > tol * primal and (last or previous - primal <= CLOSE * tol * primal):
-            kappa = KAPPA * diagonal
+            kappa = KAPPA * direction.diagonal
             difference = min(difference, primal - _dual_value(operator, loss, A, F, kappa))
         gap = relative_gap(primal, difference)
         if gap <= tol or last:
@@ -98,21 +96,10 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
             trace.add(iteration, primal, difference)
             break
         trace.add(iteration, primal, difference)
-        precondition = _preconditioner(operator, loss, F, landmarks)
         # accurate enough for fast convergence, but no more than the tolerance asks for
         forcing = min(0.3, max(gap**0.5, (0.1 * tol / gap) ** 0.5))
-        n_products = 1
-        if not hard:
-            # Null vectors of K are invisible to the inner product and would grow unseen.
-            ridge = min(RIDGE * diagonal, 1e-4 / precondition.curvature)
-            system = System(operator, loss, F, ridge)
-            X, KX, n_products, hard = _direction(system, R, KR, precondition, forcing)
-        t = 0.0
-        if hard:
-            X = _dense_direction(operator, loss, F, R)
-            KX = None if X is None else operator.product(X)
-        if X is not None:
-            t = _step_length(loss, F, X, KX)
+        X, KX, n_products = direction(loss.curvature(F), R, KR, forcing)
+        t = 0.0 if X is None else step_length(loss, F, X, KX)
         if t == 0.0:
             # rounding leaves no direction to go
             last = True
@@ -122,7 +109,7 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
         A += X
         F += KX
         previous = primal
-        del X, KX, R, KR, precondition
+        del X, KX, R, KR
         iteration += 1
         recomputed = False
         last = yield Step(gap, n_products)
@@ -137,22 +124,51 @@ def _dual_value(operator, loss, A, F, kappa):
     return value + np.vdot(G, S) - 0.5 * np.vdot(G, operator.product(G))
 
 
-def _preconditioner(operator, loss, F, landmarks):
-    """Label blocks where they are cheap, landmarks otherwise."""
-    blocks = LabelPreconditioner(operator, loss.hessian_diagonal(F))
-    if blocks.worthwhile() and blocks.factor():
-        return blocks
-    landmarks.update(loss.curvature_modes(F))
-    return landmarks
+class Direction:
+    """Newton directions for one operator: approximate solutions of (I + D K) X = R."""
+
+    def __init__(self, operator):
+        self.operator = operator
+        most = min(MAX_LANDMARKS, max(100, operator.shape[0] // 3))
+        self.landmarks = LandmarkPreconditioner(operator, most)
+        self.diagonal = self.landmarks.landmarks.diagonal
+        self.hard = False
+
+    def __call__(self, curvature, R, KR, forcing):
+        """X, K X and the number of products they took; X is None where rounding forbids it.
+
+        Conjugate gradients, or a dense factorisation once the system proved too hard for them.
+        R and K R are used up.
+        """
+        n_products = 1
+        if not self.hard:
+            precondition = self.preconditioner(curvature)
+            # Null vectors of K are invisible to the inner product and would grow unseen.
+            ridge = min(RIDGE * self.diagonal, 1e-4 / precondition.curvature)
+            system = System(self.operator, curvature, ridge)
+            X, KX, n_products, self.hard = _conjugate_gradients(
+                system, R, KR, precondition, forcing
+            )
+        if self.hard:
+            X = _dense_solution(self.operator, curvature, R)
+            KX = None if X is None else self.operator.product(X)
+        return X, KX, n_products
+
+    def preconditioner(self, curvature):
+        """Label blocks where they are cheap, landmarks otherwise."""
+        blocks = LabelPreconditioner(self.operator, curvature.diagonal())
+        if blocks.worthwhile() and blocks.factor():
+            return blocks
+        self.landmarks.update(curvature.modes())
+        return self.landmarks
 
 
 @dataclass
 class System:
-    """Newton's system (I + D K) X = R at scores F, with a little added to the diagonal of K."""
+    """Newton's system (I + D K) X = R, with a little added to the diagonal of K."""
 
     operator: Any
-    loss: Any
-    F: np.ndarray
+    curvature: Any
     ridge: float
 
     def product(self, V):
@@ -161,12 +177,8 @@ class System:
         result += self.ridge * V
         return result
 
-    def hessian_product(self, V):
-        """D V."""
-        return self.loss.hessian_product(self.F, V)
 
-
-def _direction(system, R, KR, precondition, forcing):
+def _conjugate_gradients(system, R, KR, precondition, forcing):
     """Solve (I + D K) X = R by preconditioned conjugate gradients; K R is known.
 
     Returns X, K X, the number of products it took, and whether the system was so hard that a dense
@@ -185,12 +197,12 @@ def _direction(system, R, KR, precondition, forcing):
     target = forcing**2 * square
     gained = 0.0
     for step in range(1, (MAX_CG_IF_SMALL if small else MAX_CG) + 1):
-        Q = system.hessian_product(KP)
+        Q = system.curvature.product(KP)
         Q += P
-        curvature = np.vdot(KP, Q)
-        if curvature <= 0.0:
+        bend = np.vdot(KP, Q)
+        if bend <= 0.0:
             break
-        length = square / curvature
+        length = square / bend
         gain = length * square
         gained += gain
         X += np.multiply(P, length, out=scratch)
@@ -211,16 +223,14 @@ def _direction(system, R, KR, precondition, forcing):
     return X, KX, step + 2, small and square > target
 
 
-def _dense_direction(operator, loss, F, R):
+def _dense_solution(operator, curvature, R):
     """Solve (I + D K) X = R by a Cholesky factorisation of order mq.
 
     With D = H Hᵀ, row by row, X = R − H (I + Hᵀ K H)⁻¹ Hᵀ K R; None where rounding forbids it.
     """
-    m, q = loss.shape
+    m, q = R.shape
     K = operator.product(np.eye(m))
-    blocks = np.stack(
-        [loss.hessian_product(F, np.tile(unit, (m, 1))) for unit in np.eye(q)], axis=2
-    )
+    blocks = np.stack([curvature.product(np.tile(unit, (m, 1))) for unit in np.eye(q)], axis=2)
     values, vectors = np.linalg.eigh(blocks)
     half = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
     stacked = half.transpose(0, 2, 1).reshape(m * q, q)
@@ -235,7 +245,7 @@ def _dense_direction(operator, loss, F, R):
     return R - np.einsum("ika,ia->ik", half, inner)
 
 
-def _step_length(loss, F, X, KX):
+def step_length(loss, F, X, KX):
     """Find t with a small derivative of t ↦ P(A + tX), which is convex.
 
     The derivative ⟨X, F + tKX⟩ − ⟨G(F + tKX), KX⟩ is increasing and piecewise linear; a safeguarded

@@ -109,7 +109,7 @@ class LabelPreconditioner:
         for begin, end in pairwise(edges):
             done = _label_blocks.factor(
                 self.operator.matrix,
-                float(self.operator.intercept),
+                self.operator.intercept,
                 self.rows,
                 self.first_row,
                 self.root,

@@ -29,6 +29,8 @@ class Result:
         Whether the relative gap reached the tolerance.
     trace : list of (iteration, primal, difference)
         As known during the iteration; estimates for some solvers.
+    lp_solver : str
+        Which solver found the biases where these are a linear program, else "none".
     """
 
     coefficients: np.ndarray
@@ -39,6 +41,7 @@ class Result:
     n_iter: int
     converged: bool
     trace: list = field(default_factory=list)
+    lp_solver: str = "none"
 
     @property
     def dual(self):
