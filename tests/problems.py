@@ -114,7 +114,7 @@ def optimum_by_quadratic_program(operator, loss):
     return solve_quadratic_program(cost, np.zeros(len(cost)), matrix, bounds)
 
 
-def rank_svm_by_quadratic_program(operator, loss):
+def rank_svm_by_quadratic_program(operator, loss, precision=1e-10):
     """Rank-SVM's optimal value from Clarabel.
 
     Variables: weights in the range of K, biases if the problem has them, one slack ξ per pair.
@@ -141,19 +141,18 @@ def rank_svm_by_quadratic_program(operator, loss):
         format="csc",
     )
     bounds = np.concatenate([np.full(n, -1.0), np.zeros(n)])
-    return solve_quadratic_program(
-        square, np.concatenate([np.zeros(n_free), weight]), matrix, bounds
-    )
+    linear = np.concatenate([np.zeros(n_free), weight])
+    return solve_quadratic_program(square, linear, matrix, bounds, precision)
 
 
-def solve_quadratic_program(square, linear, matrix, bounds):
+def solve_quadratic_program(square, linear, matrix, bounds, precision=1e-10):
     """min ½ Σ square x² + linear · x subject to matrix x ≤ bounds, by Clarabel."""
     import clarabel
     from scipy import sparse
 
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = precision
     solver = clarabel.DefaultSolver(
         sparse.diags(square, format="csc"),
         linear,

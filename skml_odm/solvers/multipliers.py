@@ -15,8 +15,9 @@ from .iteration import Step, finish
 from .pair_multipliers import PairMultipliers, certify
 from .result import TINY, Trace
 
-# ρ, relative to the diagonal of K.
+# ρ, relative to the diagonal of K, and the biases that it must allow.
 RHO = 0.1
+REACH = 10.0
 
 # Passes over a block's pairs at most, and the change, relative to the bound, that ends them sooner.
 MAX_PASSES = 2
@@ -56,7 +57,7 @@ def multiplier_epochs(operator, state, *, tol, random_state=None, verbose=0):
     m = operator.shape[0]
     A, b = state.coefficients(), state.biases
     total = A.sum(axis=0)
-    rho = RHO * operator.mean_diagonal() if state.balanced else 0.0
+    rho = state.penalty(operator, RHO, REACH)
     current = operator.follow(A)
     gap, worth_a_look, last, epoch = 1.0, tol, False, 0
     while not last:

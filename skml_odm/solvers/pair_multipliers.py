@@ -41,6 +41,18 @@ class PairMultipliers:
         self.biases = np.zeros(loss.shape[1])
         self.component = _components(loss) if balanced else np.zeros(loss.shape[1], np.int32)
 
+    def penalty(self, operator, curvature, reach):
+        """ρ for the kernel K + ρ: ``curvature`` times the diagonal of K, or more for a small C.
+
+        Biases are ρ Σ_i A_i, and the label sums cannot exceed what the bounds of the multipliers
+        allow: this much must suffice for biases of size ``reach``.
+        """
+        if not self.balanced:
+            return 0.0
+        capacity = self.loss.weight @ self.loss.n_pairs
+        smallest = reach * self.loss.shape[1] / capacity if capacity > 0.0 else 0.0
+        return max(curvature * operator.mean_diagonal(), smallest)
+
     def coefficients(self):
         """A of the multipliers."""
         A = np.empty(self.loss.shape)

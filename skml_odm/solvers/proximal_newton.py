@@ -16,8 +16,9 @@ from .newton import Direction, step_length
 from .pair_multipliers import PairMultipliers, best_primal, certify
 from .result import Trace
 
-# ρ, relative to the diagonal of K.
+# ρ, relative to the diagonal of K, and the biases that it must allow.
 RHO = 100.0
+REACH = 100.0
 
 # Width of the smoothing at first: at zero scores all pairs are then half way between their bounds.
 FIRST_WIDTH = 2.0
@@ -47,7 +48,7 @@ def proximal_newton(operator, loss, *, tol, max_iter, verbose=0):
 def proximal_steps(operator, state, *, tol, verbose=0):
     """Newton steps one at a time, from ``state`` on; see :mod:`.iteration` for the protocol."""
     trace = Trace("proximal newton", verbose)
-    rho = RHO * operator.mean_diagonal() if state.balanced else 0.0
+    rho = state.penalty(operator, RHO, REACH)
     operator = operator.with_intercept(rho)
     direction = Direction(operator)
     A = state.coefficients()
@@ -81,11 +82,13 @@ def proximal_steps(operator, state, *, tol, verbose=0):
             last = yield Step(best.gap, n_products)
         smooth.evaluate(F)
         state.values[:] = smooth.multipliers
-        # In stiff directions the multipliers are far from A, which is the better primal point.
-        dual_side, primal_side = certify(operator, state), best_primal(operator, state, A.copy())
-        result = min(dual_side, primal_side, key=lambda side: side.primal)
-        dual = max(dual, dual_side.dual)
-        result.difference = result.primal - dual
+        # In stiff directions the multipliers are far from A, which is then the better primal
+        # point; otherwise theirs has zeros where multipliers are zero.
+        sides = certify(operator, state), best_primal(operator, state, A.copy())
+        dual = max(dual, sides[0].dual)
+        for side in sides:
+            side.difference = side.primal - dual
+        result = sides[0] if sides[0].gap <= tol else min(sides, key=lambda side: side.primal)
         idle = 0 if result.gap < 0.9 * best.gap else idle + 1
         if result.gap < best.gap:
             best = result
