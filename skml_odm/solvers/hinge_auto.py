@@ -33,7 +33,7 @@ def hinge_auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
         result.converged = result.gap <= tol
         return result
     epochs = multiplier_epochs(operator, state, tol=tol, random_state=random_state, verbose=verbose)
-    gaps = []
+    gaps: list[float] = []
     try:
         while len(gaps) < max_iter:
             gaps.append(next(epochs).gap)
