@@ -2,9 +2,9 @@
 
 import argparse
 
-from . import defaults, mlodm, papers
+from . import defaults, mlodm, papers, rank
 
-COMMANDS = {"defaults": defaults, "mlodm": mlodm, "papers": papers}
+COMMANDS = {"defaults": defaults, "mlodm": mlodm, "papers": papers, "rank": rank}
 
 
 def main():

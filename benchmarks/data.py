@@ -35,19 +35,25 @@ def load(name, swap=False, labelled_only=False):
     -------
     Split
     """
-    path = FOLDER / f"{name}.npz"
-    if not path.exists():
-        raise FileNotFoundError(f"{path} is missing; set SKML_ODM_DATA to the folder that has it.")
-    with np.load(path, allow_pickle=False) as file:
-        X, Y = _matrix(file, "X"), _matrix(file, "Y")
-        train, test = file["train_idx"], file["test_idx"]
-    Y = (Y.toarray() if sparse.issparse(Y) else Y).astype(bool)
+    X, Y, train, test = load_raw(name)
     if swap:
         train, test = test, train
     if labelled_only:
         train, test = (rows[Y[rows].any(axis=1)] for rows in (train, test))
     scaler = (MaxAbsScaler() if sparse.issparse(X) else MinMaxScaler()).fit(X[train])
     return Split(scaler.transform(X[train]), Y[train], scaler.transform(X[test]), Y[test])
+
+
+def load_raw(name):
+    """Features as they are, boolean labels, and the publishers' training and test rows or None."""
+    path = FOLDER / f"{name}.npz"
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is missing; set SKML_ODM_DATA to the folder that has it.")
+    with np.load(path, allow_pickle=False) as file:
+        X, Y = _matrix(file, "X"), _matrix(file, "Y")
+        split = [file[key] if key in file else None for key in ("train_idx", "test_idx")]
+    Y = (Y.toarray() if sparse.issparse(Y) else Y).astype(bool)
+    return X, Y, *split
 
 
 def load_as_in_paper(name):
