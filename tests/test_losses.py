@@ -265,3 +265,20 @@ def test_inputs_stay_unchanged():
     loss.evaluate(scores)
     loss.hessian_product(scores, direction)
     loss.curvature_modes(scores)
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize("n_relevant", [1, 2, 5, 9, 10])
+@pytest.mark.parametrize("grid", [False, True])
+def test_proximal_points_are_stationary(C, n_relevant, grid):
+    """S = F − κA + κG(S), for one or several labels on either side, with and without ties."""
+    rng = np.random.default_rng(n_relevant)
+    m, q, kappa = 40, 11, 0.7
+    indicator = rng.permuted(np.arange(q) < n_relevant * np.ones((m, 1)), axis=1)
+    loss = PairLoss(indicator, C=C, theta=0.25, mu=0.5)
+    scores, coefficients = rng.normal(size=(2, m, q))
+    if grid:
+        scores, coefficients = np.round(2 * scores) / 4, np.zeros((m, q))
+    points = loss.proximal_points(scores, coefficients, kappa)
+    expected = scores - kappa * coefficients + kappa * loss.evaluate(points)[1]
+    np.testing.assert_allclose(points, expected, atol=1e-13 * (1 + C))

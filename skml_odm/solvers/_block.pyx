@@ -8,12 +8,13 @@ the proximal step
 κ = K_ii: the new coefficients are A_i = G(f*), which satisfy f* = f⁰ + κ A_i. The objective is
 strongly convex with a piecewise linear gradient, so a semismooth Newton method with a line search
 ends after finitely many steps. Its Hessian (times κ) is I + κ·(weighted bipartite Laplacian): the
-larger side of the bipartition is eliminated, the smaller one factored.
+larger side of the bipartition is eliminated, the smaller one factored. Where the smaller side is a
+single label, the other scores are functions of its score, and a root in one variable is sought.
 """
 
-from libc.math cimport fabs, sqrt
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdlib cimport free, malloc
-from skml_odm.solvers._panel cimport add_multiple
+from skml_odm.solvers._panel cimport add_combination
 from skml_odm.solvers._pairs cimport pair_curvature, pair_terms
 
 cdef int MAX_NEWTON = 100
@@ -52,47 +53,134 @@ cdef int cholesky_solve(double* matrix, Py_ssize_t n, double* x) noexcept nogil:
 cdef int newton_direction(
     const double* few, Py_ssize_t n_few, const double* many, Py_ssize_t n_many, double sign,
     double scale, double lower, double upper, double mu,
-    double* step_few, double* step_many, double* diagonal, double* coupling, double* schur,
+    double* step_few, double* step_many, double* work,
 ) noexcept nogil:
     """Solve (I + scale·Laplacian) step = residual; the steps hold the residuals on entry.
 
-    ``few`` is the side to factor; the margin of a pair is sign·(few − many). ``coupling`` has room
-    for one column of the off-diagonal part, ``diagonal`` for the eliminated side.
+    ``few`` is the side to factor; the margin of a pair is sign·(few − many). ``work`` has room for
+    (n_few + 2)·(n_few + n_many) doubles.
     """
+    cdef double* inverse = work
+    cdef double* ratio = inverse + n_many
+    cdef double* coupling = ratio + n_many
+    cdef double* schur = coupling + n_few * n_many
     cdef Py_ssize_t a, b, other
-    cdef double curvature, ratio, rest
-    for a in range(n_few):
-        for b in range(a + 1):
-            schur[a * n_few + b] = 0.0
-        schur[a * n_few + a] = 1.0
-    # schur = diag(1 + W 1) − W diag(1 + Wᵀ1)⁻¹ Wᵀ ;  step_few += W diag(…)⁻¹ step_many
+    cdef double curvature, total, pull, shared
+    cdef const double* row
+    cdef const double* column
     for other in range(n_many):
-        diagonal[other] = 1.0
-        for a in range(n_few):
+        inverse[other] = 1.0
+    for a in range(n_few):
+        for other in range(n_many):
             curvature = scale * pair_curvature(sign * (few[a] - many[other]), lower, upper, mu)
-            coupling[a] = curvature
-            diagonal[other] += curvature
-        for a in range(n_few):
-            if coupling[a] == 0.0:
-                continue
-            ratio = coupling[a] / diagonal[other]
-            step_few[a] += ratio * step_many[other]
-            # c − c²/d written as c (d − c)/d, with d − c summed up: nothing cancels
-            rest = 1.0
-            for b in range(n_few):
-                if b != a:
-                    rest += coupling[b]
-            schur[a * n_few + a] += ratio * rest
-            for b in range(a):
-                schur[a * n_few + b] -= ratio * coupling[b]
+            coupling[a * n_many + other] = curvature
+            inverse[other] += curvature
+    for other in range(n_many):
+        inverse[other] = 1.0 / inverse[other]
+    # schur = diag(1 + W 1) − W diag(1 + Wᵀ1)⁻¹ Wᵀ ;  step_few += W diag(…)⁻¹ step_many
+    # Row a of schur sums to 1 + Σ W_a/(1 + Wᵀ1): the diagonal is a sum without cancellation.
+    for a in range(n_few):
+        row = coupling + a * n_many
+        total = 1.0
+        pull = 0.0
+        for other in range(n_many):
+            ratio[other] = row[other] * inverse[other]
+            total += ratio[other]
+            pull += ratio[other] * step_many[other]
+        step_few[a] += pull
+        for b in range(a):
+            column = coupling + b * n_many
+            shared = 0.0
+            for other in range(n_many):
+                shared += ratio[other] * column[other]
+            schur[a * n_few + b] = -shared
+            schur[b * n_few + b] += shared
+            total += shared
+        schur[a * n_few + a] = total
     if cholesky_solve(schur, n_few, step_few) != 0:
         return -1
+    for a in range(n_few):
+        row = coupling + a * n_many
+        for other in range(n_many):
+            step_many[other] += row[other] * step_few[a]
     for other in range(n_many):
-        for a in range(n_few):
-            curvature = scale * pair_curvature(sign * (few[a] - many[other]), lower, upper, mu)
-            step_many[other] += curvature * step_few[a]
-        step_many[other] /= diagonal[other]
+        step_many[other] *= inverse[other]
     return 0
+
+
+cdef double single_label_score(
+    double x, double centre, const double* centres, Py_ssize_t n_many, double sign,
+    double scale, double lower, double upper, double mu,
+) noexcept nogil:
+    """The minimiser's score of a label that is alone on its side; ``x`` is a first guess.
+
+    Given x, a label of the other side has a pair of its own, and its score a closed form: what the
+    pair lacks or exceeds with that label at its centre is divided by 1 + κc or 1 + κcμ. So
+
+        x − centre − sign·κ·(sum of the multipliers given x) = 0
+
+    remains. The slope is at least 1, hence the value bounds the distance to the root: Newton's
+    method is kept within these bounds.
+    """
+    cdef double shrink = 1.0 / (1.0 + scale), shrink_over = mu / (1.0 + scale * mu)
+    cdef double low = -INFINITY, high = INFINITY, short_by, over_by, total, slope, error
+    cdef Py_ssize_t other
+    cdef int _iteration
+    for _iteration in range(MAX_NEWTON):
+        total = 0.0
+        slope = 0.0
+        for other in range(n_many):
+            short_by = lower - sign * (x - centres[other])
+            over_by = sign * (x - centres[other]) - upper
+            short_by = short_by if short_by > 0.0 else 0.0
+            over_by = over_by if over_by > 0.0 else 0.0
+            total += shrink * short_by - shrink_over * over_by
+        # gcc makes vector instructions of two loops, but not of one for both sums
+        for other in range(n_many):
+            slope += pair_curvature(
+                sign * (x - centres[other]), lower, upper, shrink_over / shrink
+            )
+        error = x - centre - sign * scale * total
+        if error > 0.0:
+            high = x
+            low = max(low, x - error)
+        else:
+            low = x
+            high = min(high, x - error)
+        error /= 1.0 + scale * shrink * slope
+        x -= error
+        if not fabs(error) > ROUNDING * (1.0 + fabs(x)):
+            break
+        if not low < x < high:
+            x = 0.5 * (low + high)
+    return x
+
+
+cdef double follow_single_label(
+    double x, const double* centres, double* many, Py_ssize_t n_many, double sign,
+    double kappa, double weight, double lower, double upper, double mu,
+    double* pull_one, double* pull_many,
+) noexcept nogil:
+    """Move ``many`` to its optimum given the score ``x`` of the other side's only label.
+
+    Returns the loss and writes the pair sums. Both come from the closed form: differences of
+    scores would lose them in rounding where κc is huge.
+    """
+    cdef double shrink = 1.0 / (1.0 + kappa * weight)
+    cdef double shrink_over = 1.0 / (1.0 + kappa * weight * mu)
+    cdef double short_by, over_by, total = 0.0, loss = 0.0
+    cdef Py_ssize_t other
+    for other in range(n_many):
+        short_by = lower - sign * (x - centres[other])
+        over_by = sign * (x - centres[other]) - upper
+        short_by = short_by * shrink if short_by > 0.0 else 0.0
+        over_by = over_by * shrink_over if over_by > 0.0 else 0.0
+        pull_many[other] = weight * (short_by - mu * over_by)
+        many[other] = centres[other] - sign * kappa * pull_many[other]
+        total += pull_many[other]
+        loss += short_by * short_by + mu * over_by * over_by
+    pull_one[0] = total
+    return 0.5 * weight * loss
 
 
 cdef double proximal_step(
@@ -102,64 +190,70 @@ cdef double proximal_step(
     """Move ``f`` to the minimiser and return its loss.
 
     ``loss`` and ``pull`` are the loss and the pair sums of the starting point; ``pull`` becomes
-    those of the minimiser. ``work`` has room for 4q + (q/2)² doubles.
+    those of the minimiser. ``work`` has room for 4q + q²/2 doubles.
     """
     cdef double* step = work
     cdef double* trial = work + q
-    cdef double* diagonal = work + 2 * q
-    cdef double* coupling = work + 3 * q
-    cdef double* schur = work + 4 * q
     cdef Py_ssize_t j, s = q - p
-    cdef int _iteration, _halving, failed
-    cdef double trial_loss, trial_value, slope, error, size, t
-    cdef double value = kappa * loss
+    # where the smaller and the larger side begin
+    cdef Py_ssize_t few = 0 if p <= s else p, many = p if p <= s else 0
+    cdef Py_ssize_t n_few = min(p, s)
+    cdef double sign = 1.0 if p <= s else -1.0
+    cdef int _iteration, _halving, patience = 3
+    cdef double trial_loss, trial_value, t, size, noise = 0.0, slope = INFINITY
+    cdef double distance = 0.0, error = INFINITY, previous
+    if n_few == 1:
+        f[few] = single_label_score(
+            f[few], centre[few], centre + many, q - 1, sign, kappa * weight, lower, upper, mu
+        )
+        return follow_single_label(
+            f[few], centre + many, f + many, q - 1, sign, kappa, weight, lower, upper, mu,
+            pull + few, pull + many,
+        )
     for j in range(q):
-        value += 0.5 * (f[j] - centre[j]) * (f[j] - centre[j])
+        distance += (f[j] - centre[j]) * (f[j] - centre[j])
+    cdef double value = kappa * loss + 0.5 * distance
     for _iteration in range(MAX_NEWTON):
+        previous = error
         error = 0.0
         size = 1.0
         for j in range(q):
             # step = κ·G(f) − (f − f⁰): the residual, zero at the minimiser
             step[j] = (kappa * pull[j] if j < p else -kappa * pull[j]) - (f[j] - centre[j])
             trial[j] = step[j]
-            if fabs(step[j]) > error:
-                error = fabs(step[j])
-            size = max(size, fabs(f[j]), fabs(centre[j]))
-        if error <= ROUNDING * size:
+            error += step[j] * step[j]
+            size += f[j] * f[j] + centre[j] * centre[j]
+        if not error > ROUNDING * ROUNDING * size:
             break
-        if p <= s:
-            failed = newton_direction(
-                f, p, f + p, s, 1.0, kappa * weight, lower, upper, mu,
-                step, step + p, diagonal, coupling, schur,
-            )
-        else:
-            failed = newton_direction(
-                f + p, s, f, p, -1.0, kappa * weight, lower, upper, mu,
-                step + p, step, diagonal, coupling, schur,
-            )
-        if failed != 0:
+        # where the value no longer tells one point from the next, the residual has to fall
+        if slope <= noise and error > 0.25 * previous:
+            patience -= 1
+            if patience == 0:
+                break
+        if newton_direction(
+            f + few, n_few, f + many, q - n_few, sign, kappa * weight, lower, upper, mu,
+            step + few, step + many, work + 2 * q,
+        ) != 0:
             break
         slope = 0.0
         for j in range(q):
             slope += trial[j] * step[j]
+        noise = 0.1 * ROUNDING * size
         t = 1.0
         for _halving in range(60):
+            distance = 0.0
             for j in range(q):
                 trial[j] = f[j] + t * step[j]
+                distance += (trial[j] - centre[j]) * (trial[j] - centre[j])
             trial_loss = pair_terms(
                 trial, p, trial + p, s, weight, lower, upper, mu, pull, pull + p
             )
-            trial_value = kappa * trial_loss
-            for j in range(q):
-                trial_value += 0.5 * (trial[j] - centre[j]) * (trial[j] - centre[j])
-            if trial_value <= value - 1e-4 * t * slope + 1e-15 * value:
+            trial_value = kappa * trial_loss + 0.5 * distance
+            if trial_value <= value - 1e-4 * t * slope + noise:
                 break
             t *= 0.5
         for j in range(q):
             f[j] = trial[j]
-        if trial_value >= value and error <= 1e-10 * size:
-            loss = trial_loss
-            break
         value = trial_value
         loss = trial_loss
     return loss
@@ -167,7 +261,7 @@ cdef double proximal_step(
 
 cdef inline size_t row_workspace(Py_ssize_t q) noexcept nogil:
     """Bytes for a row's centre, scores and pulls (q each) and what ``proximal_step`` needs."""
-    return (7 * q + (q // 2) * (q // 2) + 1) * sizeof(double)
+    return (7 * q + q * q // 2 + 1) * sizeof(double)
 
 
 def sweep(
@@ -176,7 +270,7 @@ def sweep(
     Py_ssize_t start,
     Py_ssize_t spacing,
     const double[:, ::1] gram,
-    double[:, ::1] scores,
+    const double[:, ::1] scores,
     double[:, ::1] coefficients,
     double[::1] conjugate,
     const int[:, ::1] order,
@@ -189,20 +283,29 @@ def sweep(
     """Visit every block of one panel of instances once; return (gap, dual gain).
 
     The panel holds the instances start, start + spacing, …; ``visits`` is the order of its blocks.
-    ``gram`` is K restricted to the panel and ``scores`` (labels × instances) the panel's current
-    scores; both ``coefficients`` and ``scores`` are updated. ``conjugate[i]`` is the block's share
-    L_i(f*) + ⟨A_i, f*⟩ of the dual value, kept so that the dual value needs no pair variables. The
-    gap is the sum over the blocks of their primal-dual gaps when they were met; blocks with a gap
-    below ``negligible`` are not solved.
+    ``gram`` is K restricted to the panel and ``scores`` (labels × instances) the panel's scores at
+    the start; a block adds to its own what the blocks before it have changed. ``conjugate[i]`` is
+    the block's share L_i(f*) + ⟨A_i, f*⟩ of the dual value, kept so that the dual value needs no
+    pair variables. ``coefficients`` and ``conjugate`` are updated. The gap is the sum over the
+    blocks of their primal-dual gaps when they were met; blocks with a gap below ``negligible`` are
+    not solved.
     """
     cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], visit, at, i, j, p, row
+    cdef Py_ssize_t n_moved = 0
     cdef double kappa, gap = 0.0, gain = 0.0, block_gain
-    cdef double loss, block_gap, new_conjugate, change
+    cdef double loss, block_gap, new_conjugate
     cdef double* work = <double*> malloc(row_workspace(q))
     cdef double* centre = work
     cdef double* f = work + q
     cdef double* pull = work + 2 * q
-    if work == NULL:
+    cdef double* current = <double*> malloc((n + 1) * q * sizeof(double))
+    cdef double* changes = current + q
+    cdef double* change
+    cdef Py_ssize_t* moved = <Py_ssize_t*> malloc((n + 1) * sizeof(Py_ssize_t))
+    if work == NULL or current == NULL or moved == NULL:
+        free(work)
+        free(current)
+        free(moved)
         raise MemoryError()
     with nogil:
         for visit in range(n):
@@ -212,11 +315,15 @@ def sweep(
             if p == 0 or p == q or weight[i] == 0.0:
                 continue
             kappa = gram[at, at]
+            for j in range(q):
+                current[j] = scores[j, at]
+            add_combination(current, changes, &gram[at, 0], moved, n_moved, q)
             block_gap = -conjugate[i]
             for j in range(q):
-                f[j] = scores[order[i, j], at]
-                centre[j] = f[j] - kappa * coefficients[i, order[i, j]]
-                block_gap += f[j] * coefficients[i, order[i, j]]
+                row = order[i, j]
+                f[j] = current[row]
+                centre[j] = f[j] - kappa * coefficients[i, row]
+                block_gap += f[j] * coefficients[i, row]
             loss = pair_terms(f, p, f + p, q - p, weight[i], lower, upper, mu, pull, pull + p)
             block_gap += loss
             gap += block_gap
@@ -227,13 +334,14 @@ def sweep(
             )
             new_conjugate = loss
             block_gain = -conjugate[i]
+            change = changes + n_moved * q
             for j in range(q):
                 if j >= p:
                     pull[j] = -pull[j]
                 new_conjugate += pull[j] * f[j]
                 row = order[i, j]
-                change = pull[j] - coefficients[i, row]
-                block_gain -= change * (scores[row, at] + 0.5 * kappa * change)
+                change[row] = pull[j] - coefficients[i, row]
+                block_gain -= change[row] * (current[row] + 0.5 * kappa * change[row])
             block_gain += new_conjugate
             # only rounding can make it negative
             if not block_gain >= 0.0:
@@ -241,12 +349,12 @@ def sweep(
             gain += block_gain
             conjugate[i] = new_conjugate
             for j in range(q):
-                row = order[i, j]
-                change = pull[j] - coefficients[i, row]
-                if change != 0.0:
-                    coefficients[i, row] = pull[j]
-                    add_multiple(&scores[row, 0], &gram[at, 0], change, n)
+                coefficients[i, order[i, j]] = pull[j]
+            moved[n_moved] = at
+            n_moved += 1
     free(work)
+    free(current)
+    free(moved)
     return gap, gain
 
 

@@ -45,4 +45,4 @@ cdef inline double pair_curvature(
     double margin, double lower, double upper, double mu,
 ) noexcept nogil:
     """Second derivative of a pair's loss, before its weight."""
-    return 1.0 if margin < lower else (mu if margin > upper else 0.0)
+    return (1.0 if margin < lower else 0.0) + (mu if margin > upper else 0.0)
