@@ -6,6 +6,8 @@ Every operator offers the same few things, and no solver needs more:
     K V.
 ``product_rows(rows, V)``, ``spread(rows, V)``, ``gram(rows)``
     K[rows, :] V, K[:, rows] V and K[rows, rows] for a slice of rows, without the intercept.
+``column(i)``, ``diagonal()``
+    K[:, i] and the diagonal of K, without the intercept.
 ``follow(A)``
     an object that knows the scores of a few rows while A changes.
 ``matrix``
@@ -53,6 +55,12 @@ class KernelOperator:
 
     def gram(self, rows):
         return np.ascontiguousarray(self.matrix[rows, rows])
+
+    def column(self, i):
+        return self.matrix[i]
+
+    def diagonal(self):
+        return self.matrix.diagonal()
 
     def follow(self, A):
         return _KernelFollower(self, A)
@@ -107,6 +115,15 @@ class LinearOperator:
         X = self.X[rows]
         gram = X @ X.T
         return gram if isinstance(gram, np.ndarray) else gram.toarray()
+
+    def column(self, i):
+        row = self.X[i]
+        return self.X @ (row if isinstance(row, np.ndarray) else row.toarray().ravel())
+
+    def diagonal(self):
+        if isinstance(self.X, np.ndarray):
+            return np.einsum("ij,ij->i", self.X, self.X)
+        return np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
 
     def follow(self, A):
         return _LinearFollower(self, A)
