@@ -4,7 +4,7 @@ An *estimator* checks its input, describes the learning problem as a *loss* over
 *operator* V ↦ K V, hands both to a *solver* that returns coefficients with a certificate, and turns
 scores into labels with a *threshold*. Data goes one way through these rooms:
 
-- :mod:`skml_odm.mlodm` the estimators; :mod:`skml_odm.base` what they share with the host,
+- :mod:`skml_odm.mlodm`, :mod:`skml_odm.rank_lsvm`, :mod:`skml_odm.rank_cvm` the estimators; :mod:`skml_odm.base` what they share with the host,
 - :mod:`skml_odm.validation` checks of what users pass in,
 - :mod:`skml_odm.kernels`, :mod:`skml_odm.operators` what a solver knows of the features,
 - :mod:`skml_odm.losses` what it knows of the labels,
@@ -16,6 +16,8 @@ scores into labels with a *threshold*. Data goes one way through these rooms:
 
 try:
     from .mlodm import MLODM
+    from .rank_cvm import RankCVM
+    from .rank_lsvm import RankLSVM
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith(__name__):
         raise
@@ -25,4 +27,4 @@ except ModuleNotFoundError as error:
     ) from error
 
 __version__ = "0.1.0"
-__all__ = ["MLODM", "__version__"]
+__all__ = ["MLODM", "RankCVM", "RankLSVM", "__version__"]

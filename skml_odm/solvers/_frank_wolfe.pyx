@@ -83,8 +83,8 @@ cdef class Iterate:
     cdef double shift
     cdef bint pairwise
     cdef Py_ssize_t m, q
-    # multipliers of all pairs; pairs with a positive one; how many of them each row has
-    cdef double[::1] alpha
+    # α/c of all pairs; pairs where it is positive; how many of them each row has
+    cdef double[::1] ridge
     cdef long long[::1] active
     cdef int[::1] active_row
     cdef int[::1] n_active
@@ -93,6 +93,7 @@ cdef class Iterate:
     cdef double[::1] bound
     cdef double[::1] row_scores
     cdef double scale
+    cdef Py_ssize_t guess
     cdef Pair best
     cdef Pair away
     cdef Py_ssize_t away_position
@@ -109,7 +110,7 @@ cdef class Iterate:
         self.shift, self.pairwise = shift, pairwise
         self.m, self.q = order.shape
         # pages that no active pair touches never take memory
-        self.alpha = np.zeros(n_pairs)
+        self.ridge = np.zeros(n_pairs)
         self.active = np.empty(n_pairs, dtype=np.int64)
         self.active_row = np.empty(n_pairs, dtype=np.int32)
         self.n_active = np.zeros(self.m, dtype=np.int32)
@@ -118,7 +119,7 @@ cdef class Iterate:
         self.bound = np.full(self.m, INFINITY)
         self.row_scores = np.empty(self.q)
         self.scale = 1.0
-        self.best.row = -1
+        self.guess = -1
         self.stalled = False
 
     def put(self, Py_ssize_t row, Py_ssize_t index, double alpha):
@@ -131,18 +132,18 @@ cdef class Iterate:
         cdef Py_ssize_t a, i, p, s, at
         cdef double total = 0.0, squares = 0.0, alpha
         for a in range(self.n_in_use):
-            total += self.alpha[self.active[a]]
+            total += self.ridge[self.active[a]] * self.weight[self.active_row[a]]
         for a in range(self.n_in_use - 1, -1, -1):
             at = self.active[a]
             i = self.active_row[a]
             p = self.n_relevant[i]
             s = self.q - p
-            alpha = self.alpha[at] / total
-            if alpha == 0.0:
+            self.ridge[at] /= total
+            if self.ridge[at] == 0.0:
                 self.drop(a)
                 continue
-            self.alpha[at] = alpha
-            squares += alpha * alpha / self.weight[i]
+            alpha = self.ridge[at] * self.weight[i]
+            squares += alpha * self.ridge[at]
             at -= self.first[i]
             result[i, self.order[i, at // s]] += alpha
             result[i, self.order[i, p + at % s]] -= alpha
@@ -209,57 +210,69 @@ cdef class Iterate:
         return done
 
     cdef void find_vertex(self) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef double smallest
-        cdef const double* bound = &self.bound[0]
-        # the row of the last vertex often is a good first guess
-        i = self.best.row
-        self.best.slope = INFINITY
-        if i >= 0:
-            self.look_at(i)
-        smallest = self.best.slope
+        cdef Py_ssize_t i, guess = self.guess, row = -1, second = -1
+        cdef double smallest = INFINITY, found
+        cdef double* bound = &self.bound[0]
+        if guess >= 0:
+            smallest = bound[guess] = self.smallest_slope(guess, INFINITY)
+            row = guess
         for i in range(self.m):
             if bound[i] < smallest:
-                self.look_at(i)
-                smallest = self.best.slope
+                bound[i] = found = self.smallest_slope(i, smallest)
+                if found < smallest:
+                    smallest = found
+                    second = row
+                    row = i
+        # the runner-up often is the next vertex
+        self.guess = second
+        self.best.row = row
+        self.best.slope = smallest
+        self.identify(row)
 
-    cdef void look_at(self, Py_ssize_t i) noexcept nogil:
-        """Find the row's smallest derivative; note it as its bound, and as the best if it is."""
-        cdef Py_ssize_t p = self.n_relevant[i], s = self.q - p, k, other, up = 0, down = 0
-        cdef double low = INFINITY, high = -INFINITY, slope, smallest, weight = self.weight[i]
+    cdef double smallest_slope(self, Py_ssize_t i, double enough) noexcept nogil:
+        """The row's smallest derivative, or a lower bound of it that is at least ``enough``."""
+        cdef Py_ssize_t p = self.n_relevant[i], s = self.q - p, m = self.m, k, other
+        cdef double low = INFINITY, high = -INFINITY, nearest, smallest
         cdef double* f = &self.row_scores[0]
+        cdef double* v = f + p
         cdef const int* order = &self.order[i, 0]
-        cdef const double* alpha
+        cdef const double* scores = &self.scores[0, i]
+        cdef const double* ridge
         for k in range(p):
-            f[k] = self.scores[order[k], i]
-            if f[k] < low:
-                low = f[k]
-                up = k
+            f[k] = scores[order[k] * m]
+            low = min(low, f[k])
         for other in range(s):
-            f[p + other] = self.scores[order[p + other], i]
-            if f[p + other] > high:
-                high = f[p + other]
-                down = other
-        smallest = low - high
-        if self.n_active[i] > 0:
-            alpha = &self.alpha[self.first[i]]
-            smallest = INFINITY
-            for k in range(p):
-                if f[k] - high >= smallest:
-                    continue
-                for other in range(s):
-                    slope = f[k] - f[p + other] + alpha[k * s + other] / weight
-                    if slope < smallest:
-                        smallest = slope
-                        up = k
-                        down = other
-        self.bound[i] = smallest
-        if smallest < self.best.slope:
-            self.best.slope = smallest
-            self.best.row = i
-            self.best.up = order[up]
-            self.best.down = order[p + down]
-            self.best.index = self.first[i] + up * s + down
+            v[other] = scores[order[p + other] * m]
+            high = max(high, v[other])
+        if self.n_active[i] == 0 or low - high >= enough:
+            return low - high
+        ridge = &self.ridge[self.first[i]]
+        smallest = INFINITY
+        for k in range(p):
+            if f[k] - high >= smallest:
+                continue
+            nearest = INFINITY
+            for other in range(s):
+                nearest = min(nearest, ridge[k * s + other] - v[other])
+            smallest = min(smallest, f[k] + nearest)
+        return smallest
+
+    cdef void identify(self, Py_ssize_t i) noexcept nogil:
+        """Which pair of the row has its smallest derivative."""
+        cdef Py_ssize_t p = self.n_relevant[i], s = self.q - p, k, other, index
+        cdef double slope, smallest = INFINITY
+        for k in range(p):
+            for other in range(s):
+                index = self.first[i] + k * s + other
+                slope = (
+                    self.scores[self.order[i, k], i] - self.scores[self.order[i, p + other], i]
+                    + (self.ridge[index] if self.n_active[i] > 0 else 0.0)
+                )
+                if slope < smallest:
+                    smallest = slope
+                    self.best.up = self.order[i, k]
+                    self.best.down = self.order[i, p + other]
+                    self.best.index = index
 
     cdef void find_away(self) noexcept nogil:
         cdef Py_ssize_t a, i, p, s, at, up, down
@@ -273,7 +286,7 @@ cdef class Iterate:
             down = self.order[i, p + at % s]
             slope = (
                 self.scores[up, i] - self.scores[down, i]
-                + self.alpha[self.active[a]] / self.weight[i]
+                + self.ridge[self.active[a]]
             )
             if slope > largest:
                 largest = slope
@@ -332,11 +345,11 @@ cdef class Iterate:
         if self.stalled:
             return
         length = promise / curvature
-        if length >= self.alpha[source.index]:
-            length = self.alpha[source.index]
+        if length >= self.ridge[source.index] * self.weight[source.row]:
+            length = self.ridge[source.index] * self.weight[source.row]
             self.drop(self.away_position)
         else:
-            self.alpha[source.index] -= length
+            self.ridge[source.index] -= length / self.weight[source.row]
         self.value -= length * (promise - 0.5 * length * curvature)
         self.add(to.row, to.index, length)
         self.spread(to, column, length)
@@ -358,16 +371,16 @@ cdef class Iterate:
         )
 
     cdef void add(self, Py_ssize_t row, Py_ssize_t index, double alpha) noexcept nogil:
-        if self.alpha[index] == 0.0:
+        if self.ridge[index] == 0.0:
             self.active[self.n_in_use] = index
             self.active_row[self.n_in_use] = <int> row
             self.n_in_use += 1
             self.n_active[row] += 1
-        self.alpha[index] += alpha
+        self.ridge[index] += alpha / self.weight[row]
 
     cdef void drop(self, Py_ssize_t position) noexcept nogil:
         self.n_in_use -= 1
-        self.alpha[self.active[position]] = 0.0
+        self.ridge[self.active[position]] = 0.0
         self.n_active[self.active_row[position]] -= 1
         self.active[position] = self.active[self.n_in_use]
         self.active_row[position] = self.active_row[self.n_in_use]
@@ -375,8 +388,8 @@ cdef class Iterate:
     cdef void multiply_out(self) noexcept nogil:
         cdef Py_ssize_t a, k, i
         for a in range(self.n_in_use - 1, -1, -1):
-            self.alpha[self.active[a]] *= self.scale
-            if self.alpha[self.active[a]] == 0.0:
+            self.ridge[self.active[a]] *= self.scale
+            if self.ridge[self.active[a]] == 0.0:
                 self.drop(a)
         for k in range(self.q):
             for i in range(self.m):
