@@ -1,4 +1,4 @@
-"""Rank-CVM as paper 003 writes it down: the recursions of Section 7.4 over explicit pairs, in NumPy.
+"""Rank-CVM as paper 003 writes it down: the recursions of Section 7.4 on explicit pairs, in NumPy.
 
 The yardstick for ``solver="frank-wolfe"``: the same steps, with a gradient vector over all label
 pairs. Whatever does not change is computed once, and no step allocates memory.

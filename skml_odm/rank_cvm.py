@@ -1,7 +1,9 @@
 """Rank-CVM: the multi-label core vector machine (paper 003)."""
 
 import math
+from collections.abc import Collection
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -96,8 +98,8 @@ class RankCVM(RankLSVM):
     learning scores, but does in fitting thresholds. A single label competes with its complement,
     which gives the binary core vector machine.
 
-    Labels are ranked as by RankLSVM with the same parameters. The threshold "zero" predicts the
-    same labels, too, and so does "regression", which scales with the scores.
+    Labels are ranked as by RankLSVM with the same parameters, and all thresholds but a number scale
+    with ρ: the predicted labels are the same, too.
 
     References
     ----------
@@ -115,14 +117,13 @@ class RankCVM(RankLSVM):
     True
     """
 
-    solvers = ("auto", "newton", "frank-wolfe", "pairwise")
+    solvers: ClassVar[Collection[str]] = ("auto", "newton", "frank-wolfe", "pairwise")
 
     def _solve(self, operator, indicator, sample_weight):
+        loss = PairLoss(indicator, self.C, theta=0.0, mu=0.0, sample_weight=sample_weight)
         if self.solver in ("auto", "newton"):
             result = super()._solve(operator, indicator, sample_weight)
-            loss = PairLoss(indicator, self.C, theta=0.0, mu=0.0, sample_weight=sample_weight)
             return scaled(result, lowest_vertex(operator, loss), self.tol)
-        loss = PairLoss(indicator, self.C, theta=0.0, mu=0.0, sample_weight=sample_weight)
         n_pairs = max(1, int(loss.n_pairs.sum()))
         result = frank_wolfe(
             operator,
@@ -160,6 +161,7 @@ def scaled(result, vertex, tol):
         scores=rho * result.scores,
         primal=objective,
         difference=difference,
+        margin=rho,
     )
     new.converged = new.gap <= tol
     return new

@@ -1,5 +1,8 @@
 """Rank-LSVM: ranking margins under a squared hinge loss."""
 
+from collections.abc import Collection
+from typing import ClassVar
+
 from .base import KernelLabelRanker
 from .losses import PairLoss
 from .solvers.choice import minimise
@@ -106,7 +109,7 @@ class RankLSVM(KernelLabelRanker):
     True
     """
 
-    solvers = ("auto", "newton", "bcd")
+    solvers: ClassVar[Collection[str]] = ("auto", "newton", "bcd")
 
     def __init__(
         self,

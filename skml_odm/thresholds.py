@@ -67,12 +67,13 @@ class RegressionThreshold:
     intercept_ : float
     """
 
-    def fit(self, scores, indicator, sample_weight=None):
+    def fit(self, scores, indicator, sample_weight=None, margin=1.0):
         root = np.ones(len(scores)) if sample_weight is None else np.sqrt(sample_weight)
+        scores = scores / margin
         design = np.column_stack([scores, np.ones(len(scores))]) * root[:, None]
         cuts = optimal_cuts(scores, indicator) * root
         solution = np.linalg.lstsq(design, cuts, rcond=None)[0]
-        self.coef_, self.intercept_ = solution[:-1], float(solution[-1])
+        self.coef_, self.intercept_ = solution[:-1], float(margin * solution[-1])
         return self
 
     def __call__(self, scores):
@@ -87,12 +88,12 @@ class PerLabelThreshold:
     values_ : ndarray of shape (q,)
     """
 
-    def fit(self, scores, indicator, sample_weight=None):
+    def fit(self, scores, indicator, sample_weight=None, margin=1.0):
         if sample_weight is not None:
             counted = sample_weight > 0
             scores, indicator = scores[counted], indicator[counted]
             sample_weight = sample_weight[counted]
-        self.values_ = optimal_cuts(scores.T, indicator.T, sample_weight)
+        self.values_ = margin * optimal_cuts(scores.T / margin, indicator.T, sample_weight)
         return self
 
     def __call__(self, scores):
@@ -110,7 +111,7 @@ class FixedThreshold:
     def __init__(self, value):
         self.value = value
 
-    def fit(self, scores, indicator, sample_weight=None):
+    def fit(self, scores, indicator, sample_weight=None, margin=1.0):
         return self
 
     def __call__(self, scores):

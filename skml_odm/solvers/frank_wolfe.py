@@ -107,6 +107,8 @@ def frank_wolfe_steps(operator, loss, *, tol, max_iter, pairwise=False, absolute
         max(n_iter, 1),
         certificate.gap <= tol,
         trace.entries,
+        # ρ = 2W at the optimum
+        2.0 * certificate.value,
     )
 
 

@@ -29,6 +29,8 @@ class Result:
         Whether the relative gap reached the tolerance.
     trace : list of (iteration, primal, difference)
         As known during the iteration; estimates for some solvers.
+    margin : float
+        The margin asked of every label pair.
     """
 
     coefficients: np.ndarray
@@ -39,6 +41,7 @@ class Result:
     n_iter: int
     converged: bool
     trace: list = field(default_factory=list)
+    margin: float = 1.0
 
     @property
     def dual(self):
