@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from .losses import PairLoss
 from .rank_lsvm import RankLSVM
 from .solvers.frank_wolfe import frank_wolfe
 
@@ -120,9 +119,9 @@ class RankCVM(RankLSVM):
     solvers: ClassVar[Collection[str]] = ("auto", "newton", "frank-wolfe", "pairwise")
 
     def _solve(self, operator, indicator, sample_weight):
-        loss = PairLoss(indicator, self.C, theta=0.0, mu=0.0, sample_weight=sample_weight)
+        loss = self._loss(indicator, sample_weight)
         if self.solver in ("auto", "newton"):
-            result = super()._solve(operator, indicator, sample_weight)
+            result = self._minimise(operator, loss)
             return scaled(result, lowest_vertex(operator, loss), self.tol)
         n_pairs = max(1, int(loss.n_pairs.sum()))
         result = frank_wolfe(

@@ -140,7 +140,12 @@ class RankLSVM(KernelLabelRanker):
         self.verbose = verbose
 
     def _solve(self, operator, indicator, sample_weight):
-        loss = PairLoss(indicator, self.C, theta=0.0, mu=0.0, sample_weight=sample_weight)
+        return self._minimise(operator, self._loss(indicator, sample_weight))
+
+    def _loss(self, indicator, sample_weight):
+        return PairLoss(indicator, self.C, theta=0.0, mu=0.0, sample_weight=sample_weight)
+
+    def _minimise(self, operator, loss):
         return minimise(
             self.solver,
             operator,

@@ -126,6 +126,11 @@ cdef class Iterate:
         """Give a pair that has none a multiplier; call ``restart`` afterwards."""
         self.add(row, index, alpha)
 
+    def multipliers(self):
+        """α of all pairs, row by row."""
+        counts = np.diff(np.append(self.first, self.ridge.shape[0]))
+        return self.scale * np.asarray(self.ridge) * np.repeat(self.weight, counts)
+
     def coefficients(self):
         """A (m × q) of the multipliers, which are made to sum to 1 exactly; and Σ α²/c."""
         cdef double[:, ::1] result = np.zeros((self.m, self.q))
