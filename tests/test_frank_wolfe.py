@@ -188,9 +188,7 @@ def test_steps_are_bounded_and_the_gap_stays_true(pairwise, seed):
     operator, loss = make_problem(seed)
     optimum = 0.25 / newton(operator, loss, tol=1e-10, max_iter=100).primal
     for max_iter in (1, 3, 40):
-        result = frank_wolfe(
-            operator, loss, tol=1e-12, max_iter=max_iter, pairwise=pairwise
-        )
+        result = frank_wolfe(operator, loss, tol=1e-12, max_iter=max_iter, pairwise=pairwise)
         assert result.n_iter == max_iter
         assert not result.converged
         assert result.dual <= optimum * (1 + 1e-9) and optimum <= result.primal * (1 + 1e-9)
