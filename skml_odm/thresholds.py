@@ -1,7 +1,8 @@
 """Thresholds turn label scores into labels: a label is predicted where score − t(x) > 0.
 
-A threshold is a small object with ``fit(scores, indicator, sample_weight)`` and
-``__call__(scores)``; the latter returns t for each row (and label), ready to be subtracted.
+A threshold is a small object with ``fit(scores, indicator, sample_weight, margin)`` and
+``__call__(scores)``; the latter returns t for each row (and label), ready to be subtracted. It is
+fitted to scores in units of the margin that label pairs were to have.
 """
 
 import numbers
