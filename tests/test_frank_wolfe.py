@@ -215,6 +215,20 @@ def test_it_can_be_stopped_between_calls():
     np.testing.assert_allclose(result.scores, operator.product(result.coefficients), atol=1e-14)
 
 
+@pytest.mark.parametrize("pairwise", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_results_are_computed_anew_wherever_a_call_ends(seed, pairwise, monkeypatch):
+    """Calls of one step: the same steps, and no stale scores at exit."""
+    operator, loss = make_problem(seed)
+    options = {"tol": 1e-12, "max_iter": 10**5, "pairwise": pairwise, "absolute": 1e-3}
+    usual = frank_wolfe(operator, loss, **options)
+    monkeypatch.setattr("skml_odm.solvers.frank_wolfe.ROWS_PER_CALL", 1)
+    result = frank_wolfe(operator, loss, **options)
+    assert result.n_iter == usual.n_iter
+    np.testing.assert_allclose(result.scores, operator.product(result.coefficients), atol=1e-14)
+    assert result.primal == pytest.approx(usual.primal, rel=1e-10)
+
+
 def test_without_pairs_everything_is_zero():
     loss = PairLoss(np.ones((3, 2), dtype=bool), 1.0, 0.0, 0.0)
     result = frank_wolfe(KernelOperator(np.eye(3), True), loss, tol=1e-3, max_iter=5)

@@ -23,8 +23,8 @@ from .result import TINY, Result, Trace, relative_gap
 # One compiled call visits about this many rows, so that Ctrl-C is noticed soon.
 ROWS_PER_CALL = 20_000_000
 
-# Scores are computed anew after this many steps for each of their entries, but sooner in the
-# beginning: whenever the number of steps has grown by a half.
+# Scores are computed anew, and the better bound with them, after one step for each of their
+# entries; then whenever the number of steps has grown by a half, or by four for each entry.
 STEPS_PER_ENTRY = 4
 GROWTH = 0.5
 
@@ -74,7 +74,7 @@ def frank_wolfe_steps(operator, loss, *, tol, max_iter, pairwise=False, absolute
         return Result(zero, np.zeros(q), zero.copy(), 0.0, 0.0, 1, True, trace.entries)
     point = Point(operator, loss, pairwise)
     per_call = max(1, ROWS_PER_CALL // m)
-    per_refresh = m
+    per_refresh = m * q
     certificate = point.refresh()
     n_iter = since = 0
     last = False
@@ -85,13 +85,14 @@ def frank_wolfe_steps(operator, loss, *, tol, max_iter, pairwise=False, absolute
         done = point.advance(n, tol, absolute)
         n_iter += done
         since += done
+        # fewer steps than asked for without an end in sight: rounding
         last = n_iter >= max_iter or done == 0
-        if done < n or since >= per_refresh or last:
+        certificate = point.estimate()
+        promising = certificate.gap <= tol or certificate.promise <= absolute
+        if promising or since >= per_refresh or last:
             certificate = point.refresh()
             since = 0
-            per_refresh = min(STEPS_PER_ENTRY * m * q, max(m, int(GROWTH * n_iter)))
-        else:
-            certificate = point.estimate()
+            per_refresh = min(STEPS_PER_ENTRY * m * q, max(m * q, int(GROWTH * n_iter)))
         trace.add(n_iter, certificate.value, certificate.difference)
         if not last:
             last = yield Step(certificate.gap, 1 + 2 * done // (m * q))
