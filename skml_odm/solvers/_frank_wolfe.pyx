@@ -1,4 +1,4 @@
-"""Frank-Wolfe steps on the simplex of label pairs, O(m) each (paper 003, Section 7).
+"""Frank-Wolfe steps on the simplex of label pairs (paper 003, Section 7).
 
     min_α  W(α) = ½ αᵀΘα,   α ≥ 0, Σα = 1,        Θ = HᵀH ∘ K + diag(1/c_i)
 
@@ -9,7 +9,8 @@ vector over Σ|Y||N| pairs needs is two columns of F, which change by ±λ K_:i.
 F is stored label by label. Scores, α and gradients share a lazy factor, ``scale``, which takes the
 (1 − λ) of every step. For each row a lower bound of its smallest g is carried along: a step lowers
 no g of row j by more than λ(|K_ij| + K_ij(y_jl − y_jk)), y the 0/1 relevance. A row is looked at
-only if its bound is below the best pair so far, so the pair found is exactly the best.
+only if its bound is below the best pair so far, so the pair found is exactly the best. That spares
+few rows while steps are long: with K + 1 a step lowers the bounds of all rows at once.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -323,7 +324,7 @@ cdef class Iterate:
         self.value = (
             (1.0 - length) ** 2 * W + length * (1.0 - length) * g + 0.5 * length * length * theta
         )
-        self.scale *= 1.0 - length
+        self.scale = self.scale * (1.0 - length)
         self.add(self.best.row, self.best.index, length / self.scale)
         self.spread(self.best, column, length / self.scale)
 
@@ -355,7 +356,7 @@ cdef class Iterate:
             self.drop(self.away_position)
         else:
             self.ridge[source.index] -= length / self.weight[source.row]
-        self.value -= length * (promise - 0.5 * length * curvature)
+        self.value = self.value - length * (promise - 0.5 * length * curvature)
         self.add(to.row, to.index, length)
         self.spread(to, column, length)
         self.spread(source, away_column, -length)
@@ -379,12 +380,12 @@ cdef class Iterate:
         if self.ridge[index] == 0.0:
             self.active[self.n_in_use] = index
             self.active_row[self.n_in_use] = <int> row
-            self.n_in_use += 1
+            self.n_in_use = self.n_in_use + 1
             self.n_active[row] += 1
         self.ridge[index] += alpha / self.weight[row]
 
     cdef void drop(self, Py_ssize_t position) noexcept nogil:
-        self.n_in_use -= 1
+        self.n_in_use = self.n_in_use - 1
         self.ridge[self.active[position]] = 0.0
         self.n_active[self.active_row[position]] -= 1
         self.active[position] = self.active[self.n_in_use]
