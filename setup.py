@@ -36,6 +36,7 @@ MODULES = [
     "skml_odm.solvers._circulation",
     "skml_odm.solvers._hinge",
     "skml_odm.solvers._proximal_hinge",
+    "skml_odm.solvers._frank_wolfe",
 ]
 
 

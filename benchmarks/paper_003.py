@@ -73,7 +73,9 @@ def run(arguments):
         for method in METHODS:
             values = [measure(load_for_rank(name, seed), name, method) for seed in seeds]
             rows[name, method] = np.mean(values, axis=0)
-            print(name, method, " ".join(f"{value:.3f}" for value in rows[name, method]), flush=True)
+            print(
+                name, method, " ".join(f"{value:.3f}" for value in rows[name, method]), flush=True
+            )
     PAGE.write_text(page(rows))
     print(f"wrote {PAGE}")
 

@@ -17,6 +17,8 @@ scores into labels with a *threshold*. Data goes one way through these rooms:
 
 try:
     from .mlodm import MLODM
+    from .rank_cvm import RankCVM
+    from .rank_lsvm import RankLSVM
     from .rank_svm import RankSVM
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith(__name__):
@@ -27,4 +29,4 @@ except ModuleNotFoundError as error:
     ) from error
 
 __version__ = "0.1.0"
-__all__ = ["MLODM", "RankSVM", "__version__"]
+__all__ = ["MLODM", "RankCVM", "RankLSVM", "RankSVM", "__version__"]

@@ -137,7 +137,8 @@ class KernelLabelRanker(MLClassifierBase):
         self.n_labels_ = n_labels
         self.classes_ = target.classes
         self._container = target.container
-        self.threshold_ = threshold.fit(result.scores[:, :n_labels], indicator, sample_weight)
+        scores = result.scores[:, :n_labels]
+        self.threshold_ = threshold.fit(scores, indicator, sample_weight, result.margin)
         return self
 
     def label_scores(self, X):

@@ -3,10 +3,11 @@
 A solver never sees an estimator. Each takes ``(operator, loss, *, tol, max_iter, verbose)`` and
 returns a :class:`~skml_odm.solvers.result.Result`.
 
-==========  ======================================================================
-auto        block coordinate descent, handing over to Newton's method when slow
-newton      Newton's method in function space, conjugate gradients inside
-bcd         dual block coordinate descent with exact block steps
-m3          dual block coordinate descent with multiplicative updates (paper 000)
-==========  ======================================================================
+===========  =====================================================================
+auto         block coordinate descent, handing over to Newton's method when slow
+newton       Newton's method in function space, conjugate gradients inside
+bcd          dual block coordinate descent with exact block steps
+m3           dual block coordinate descent with multiplicative updates (paper 000)
+frank_wolfe  Frank-Wolfe steps on the simplex of label pairs (paper 003), for Rank-CVM
+===========  =====================================================================
 """
