@@ -16,6 +16,7 @@ scores into labels with a *threshold*. Data goes one way through these rooms:
 
 try:
     from .mlodm import MLODM
+    from .rank_svmz import RankSVMz
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith(__name__):
         raise
@@ -25,4 +26,4 @@ except ModuleNotFoundError as error:
     ) from error
 
 __version__ = "0.1.0"
-__all__ = ["MLODM", "__version__"]
+__all__ = ["MLODM", "RankSVMz", "__version__"]
