@@ -10,7 +10,8 @@ coefficient that (to second order) lowers the objective most.
 
 from libc.math cimport INFINITY, fabs, fmax, fmin
 
-# Stands in for a vanishing curvature: the step then ends at a bound.
+# Stand in for a vanishing curvature, relative and absolute: such a step ends at a bound.
+cdef double FLAT = 1e-12
 cdef double TINY = 1e-300
 
 
@@ -61,6 +62,13 @@ def descend(
     return taken
 
 
+cdef inline double pair_curvature(
+    const double[:, ::1] K, Py_ssize_t i, Py_ssize_t j
+) noexcept nogil:
+    cdef double trace = K[i, i] + K[j, j]
+    return fmax(trace - 2.0 * K[i, j], FLAT * trace + TINY)
+
+
 cdef bint pair_step(
     const double[:, ::1] K, const double[::1] sign, const double[::1] lower,
     const double[::1] upper, double[::1] a, double[::1] scores, double violation,
@@ -68,7 +76,8 @@ cdef bint pair_step(
     """a_up += t, a_down −= t for the steepest ``up`` and the best ``down`` to go with it."""
     cdef Py_ssize_t m = a.shape[0], i, up = -1, down = -1
     cdef double smallest = INFINITY, largest = -INFINITY, best = 0.0
-    cdef double slope, gain, curvature, t
+    cdef double slope, gain, t, room_up, room_down
+    cdef bint full_up, full_down
     for i in range(m):
         slope = scores[i] - sign[i]
         if slope < smallest and a[i] < upper[i]:
@@ -79,17 +88,20 @@ cdef bint pair_step(
         return False
     for i in range(m):
         slope = scores[i] - sign[i] - smallest
-        if slope > 0.0 and a[i] > lower[i]:
-            curvature = K[up, up] + K[i, i] - 2.0 * K[up, i]
-            gain = slope * slope / (curvature if curvature > TINY else TINY)
+        if slope > 0.0 and a[i] > lower[i] and i != up:
+            gain = slope * slope / pair_curvature(K, up, i)
             if gain > best:
                 best, down = gain, i
-    curvature = K[up, up] + K[down, down] - 2.0 * K[up, down]
-    t = (scores[down] - sign[down] - smallest) / (curvature if curvature > TINY else TINY)
-    t = fmin(t, fmin(upper[up] - a[up], a[down] - lower[down]))
-    # a bound that is reached is reached exactly: a rest would be a free coefficient
-    a[up] = upper[up] if t == upper[up] - a[up] else a[up] + t
-    a[down] = lower[down] if t == a[down] - lower[down] else a[down] - t
+    if down < 0:
+        return False
+    t = (scores[down] - sign[down] - smallest) / pair_curvature(K, up, down)
+    room_up, room_down = upper[up] - a[up], a[down] - lower[down]
+    full_up = room_up <= t and room_up <= room_down
+    full_down = room_down <= t and room_down <= room_up
+    t = fmin(t, fmin(room_up, room_down))
+    # a bound that is reached is reached exactly: a rest below rounding could never be removed
+    a[up] = upper[up] if full_up else a[up] + t
+    a[down] = lower[down] if full_down else a[down] - t
     for i in range(m):
         scores[i] += t * (K[up, i] - K[down, i])
     return True

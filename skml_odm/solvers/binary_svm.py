@@ -30,6 +30,10 @@ SMALL = 64
 BLOCK = 1500
 # Entries of K read by one compiled call, so that Ctrl-C is noticed soon.
 ENTRIES_PER_CALL = 100_000_000
+# Coordinate steps per row after which coefficients inside their bounds, if these are few, are
+# moved together: alone they creep where the kernel has low rank.
+STEPS_PER_ROW = 20
+FEW = 400
 # LIBSVM's kernel values have single precision: it cannot do better than this.
 LIBSVM_TOLERANCE = 1e-6
 # Passes after which LIBLINEAR is taken to be stuck; coordinate steps choose better.
@@ -139,29 +143,32 @@ class _Label:
     def finish(self, a, tol, max_iter):
         """Coordinate steps until the gap is at most ``tol``; returns the iterations spent."""
         m = len(a)
-        to_rounding = m <= SMALL
-        steps, violation = 0, tol
+        steps, budget = 0, m * max_iter
+        violation, moved = tol, True
         while True:
             scores = self.certify(a)
-            done = relative_gap(self.primal, self.difference) <= tol
-            floor = ROUNDING * max(1.0, np.abs(scores).max())
-            if done and (not to_rounding or violation <= floor) or steps >= m * max_iter:
-                break
-            if done:
-                violation = floor
-            rows, K = self._block(scores, a)
-            part = a[rows].copy()
-            limit = min(m * max_iter - steps, max(1, ENTRIES_PER_CALL // (3 * len(K))))
-            taken = descend(
-                K, self.sign[rows], self.lower[rows], self.upper[rows], part, scores[rows],
-                self.balanced, violation, limit,
-            )  # fmt: skip
-            a[rows] = part
-            steps += taken
-            if taken < limit:
-                if violation <= floor and taken == 0:
+            finest = ROUNDING * max(1.0, np.abs(scores).max())
+            if relative_gap(self.primal, self.difference) <= tol:
+                if m > SMALL or violation <= finest and not moved:
                     break
-                violation = max(0.1 * violation, floor)
+                violation = finest
+            if steps >= budget or violation <= finest and not moved:
+                break
+            rows, K = self._block(scores, a)
+            limit = max(1, min(STEPS_PER_ROW * len(K), ENTRIES_PER_CALL // (3 * len(K))))
+            limit = min(limit, budget - steps)
+            part, part_scores = a[rows].copy(), scores[rows].copy()
+            sign, lower, upper = self.sign[rows], self.lower[rows], self.upper[rows]
+            taken = descend(
+                K, sign, lower, upper, part, part_scores, self.balanced, violation, limit
+            )
+            steps += taken
+            moved = taken > 0
+            if taken == limit:
+                move_inner(K, sign, lower, upper, part, part_scores, self.balanced)
+            else:
+                violation = max(0.1 * violation, finest)
+            a[rows] = part
         return -(-steps // m)
 
     def _block(self, scores, a):
@@ -179,6 +186,29 @@ class _Label:
         if self.operator.intercept and not self.balanced:
             K += 1.0
         return rows, np.ascontiguousarray(K)
+
+
+def move_inner(K, sign, lower, upper, a, scores, balanced):
+    """A Newton step for the coefficients inside their bounds, as far as these allow; in place."""
+    inner = np.flatnonzero((a > lower) & (a < upper))
+    if not 1 < len(inner) <= FEW:
+        return
+    H, direction = K[np.ix_(inner, inner)], (sign - scores)[inner]
+    if balanced:
+        # the step sums to zero: it lives in the range of I − 11ᵀ/n
+        H = H - H.mean(axis=0)
+        H -= H.mean(axis=1, keepdims=True)
+        direction = direction - direction.mean()
+    direction = np.linalg.lstsq(H, direction, rcond=1e-12)[0]
+    if balanced:
+        direction -= direction.mean()
+    bound = np.where(direction > 0, upper[inner], lower[inner])
+    room = np.full(len(inner), np.inf)
+    np.divide(bound - a[inner], direction, out=room, where=direction != 0)
+    length = min(1.0, room.min())
+    a[inner] += length * direction
+    reached = inner[room <= length]
+    a[reached] = bound[room <= length]
 
 
 def best_intercept(scores, sign, cost):
