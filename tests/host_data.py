@@ -13,11 +13,13 @@ from skmultilearn.base import MLClassifierBase
 from skmultilearn.cluster import FixedLabelSpaceClusterer, RandomLabelSpaceClusterer
 from skmultilearn.ensemble import LabelSpacePartitioningClassifier, MajorityVotingClassifier
 
-from skml_odm import MLODM
+from skml_odm import MLODM, RankSVMz
 
 ESTIMATORS = [
     MLODM(random_state=0),
     MLODM(kernel="linear", threshold="per-label", random_state=0),
+    RankSVMz(),
+    RankSVMz(kernel="linear", random_state=0),
 ]
 SPARSE_FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
 SPARSE_TYPES = [f"{name}_{kind}" for name in SPARSE_FORMATS for kind in ("matrix", "array")]

@@ -4,9 +4,9 @@ import sklearn
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from skml_odm import MLODM
+from skml_odm import MLODM, RankSVMz
 
-ESTIMATORS = [MLODM(), MLODM(kernel="linear")]
+ESTIMATORS = [MLODM(), MLODM(kernel="linear"), RankSVMz(), RankSVMz(kernel="linear")]
 
 
 def expected_failures(estimator):
