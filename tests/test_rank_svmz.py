@@ -74,7 +74,7 @@ def test_equals_separate_machines():
     scores = model.label_scores(X)
     for k in range(3):
         machine = SVC(C=1.0, kernel="precomputed", tol=1e-7)
-        machine.fit(K, y[:, k], sample_weight=cost[:, k])
+        machine.fit(K, y[:, k], sample_weight=cost[:, k].copy())
         np.testing.assert_allclose(scores[:, k], machine.decision_function(K), atol=1e-4)
 
 
@@ -86,7 +86,7 @@ def test_equals_separate_linear_machines(fit_intercept):
     model = RankSVMz(C=0.5, kernel="linear", tol=1e-10, random_state=0, **options).fit(X, y)
     for k in range(3):
         machine = LinearSVC(C=1.0, loss="hinge", tol=1e-9, max_iter=10**6, **options)
-        machine.fit(X, y[:, k], sample_weight=cost[:, k])
+        machine.fit(X, y[:, k], sample_weight=cost[:, k].copy())
         np.testing.assert_allclose(model.coef_[k], machine.coef_[0], atol=1e-4)
         np.testing.assert_allclose(model.intercept_[k], machine.intercept_, atol=1e-4)
 

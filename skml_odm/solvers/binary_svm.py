@@ -31,13 +31,16 @@ BLOCK = 1500
 # Entries of K read by one compiled call, so that Ctrl-C is noticed soon.
 ENTRIES_PER_CALL = 100_000_000
 # Coordinate steps per row after which coefficients inside their bounds, if these are few, are
-# moved together: alone they creep where the kernel has low rank.
+# moved together: one by one they creep where the kernel has low rank.
 STEPS_PER_ROW = 20
 FEW = 400
+# Multiplications, about, that this may cost (times the constant of an eigendecomposition).
+WORK_ON_INNER = 200_000_000
 # LIBSVM's kernel values have single precision: it cannot do better than this.
 LIBSVM_TOLERANCE = 1e-6
-# Passes after which LIBLINEAR is taken to be stuck; coordinate steps choose better.
-LIBLINEAR_PASSES = 300
+# Iterations after which they are taken to be stuck and leave the rest to the steps here.
+LIBSVM_ITERATIONS = 100
+LIBLINEAR_ITERATIONS = 300
 # Marks the dual coefficient of each row in LIBLINEAR's weights; its square is lost in rounding.
 MARK = 2.0**-40
 ROUNDING = 1e-14
@@ -189,26 +192,47 @@ class _Label:
 
 
 def move_inner(K, sign, lower, upper, a, scores, balanced):
-    """A Newton step for the coefficients inside their bounds, as far as these allow; in place."""
+    """Move the coefficients inside their bounds to the optimum of their own; in place.
+
+    An active-set method: Newton steps, or steps along flat directions that still gain, each as
+    far as the bounds allow, until no bound stops a step or the work exceeds its share.
+    """
     inner = np.flatnonzero((a > lower) & (a < upper))
-    if not 1 < len(inner) <= FEW:
-        return
-    H, direction = K[np.ix_(inner, inner)], (sign - scores)[inner]
+    rounds = 1 + WORK_ON_INNER // max(1, len(inner)) ** 3
+    for _ in range(rounds if len(inner) <= FEW else 0):
+        if len(inner) <= balanced:
+            break
+        H = K[np.ix_(inner, inner)]
+        direction, length = inner_direction(H, (sign - scores)[inner], balanced)
+        bound = np.where(direction > 0, upper[inner], lower[inner])
+        room = np.full(len(inner), np.inf)
+        np.divide(bound - a[inner], direction, out=room, where=direction != 0)
+        length = min(length, room.min())
+        if not np.isfinite(length):
+            break
+        stopped = room <= length
+        a[inner] = np.where(stopped, bound, a[inner] + length * direction)
+        scores[inner] += length * (H @ direction)
+        inner = inner[~stopped]
+        if not stopped.any():
+            break
+
+
+def inner_direction(H, residual, balanced):
+    """Direction of ascent for ½dᵀH d − rᵀd, and how long it is good: 1, or ∞ where H is flat."""
     if balanced:
-        # the step sums to zero: it lives in the range of I − 11ᵀ/n
+        # directions sum to zero: they live in the range of I − 11ᵀ/n
         H = H - H.mean(axis=0)
         H -= H.mean(axis=1, keepdims=True)
-        direction = direction - direction.mean()
-    direction = np.linalg.lstsq(H, direction, rcond=1e-12)[0]
-    if balanced:
-        direction -= direction.mean()
-    bound = np.where(direction > 0, upper[inner], lower[inner])
-    room = np.full(len(inner), np.inf)
-    np.divide(bound - a[inner], direction, out=room, where=direction != 0)
-    length = min(1.0, room.min())
-    a[inner] += length * direction
-    reached = inner[room <= length]
-    a[reached] = bound[room <= length]
+        residual = residual - residual.mean()
+    values, vectors = np.linalg.eigh(H)
+    along = vectors.T @ residual
+    flat = values <= 1e-12 * values[-1]
+    if np.linalg.norm(along[flat]) > 1e-9 * np.linalg.norm(residual) + ROUNDING:
+        direction, length = vectors[:, flat] @ along[flat], np.inf
+    else:
+        direction, length = vectors[:, ~flat] @ (along[~flat] / values[~flat]), 1.0
+    return direction - direction.mean() if balanced else direction, length
 
 
 def best_intercept(scores, sign, cost):
@@ -248,7 +272,7 @@ def from_libsvm(operator, sign, cost, tol, max_iter):
         C=1.0,
         kernel=kernel,
         tol=max(0.5 * tol, LIBSVM_TOLERANCE),
-        max_iter=min(m * max_iter, np.iinfo(np.int32).max),
+        max_iter=min(m * min(max_iter, LIBSVM_ITERATIONS), np.iinfo(np.int32).max),
         random_state=0,  # unused, but None would draw from the global generator
     )
     with warnings.catch_warnings():
@@ -287,7 +311,7 @@ def from_liblinear(operator, sign, cost, tol, max_iter, random_state=None):
         dual=True,
         fit_intercept=False,
         tol=0.5 * tol,
-        max_iter=min(max_iter, LIBLINEAR_PASSES),
+        max_iter=min(max_iter, LIBLINEAR_ITERATIONS),
         random_state=random_state,
     )
     with warnings.catch_warnings():
