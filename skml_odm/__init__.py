@@ -4,7 +4,8 @@ An *estimator* checks its input, describes the learning problem as a *loss* over
 *operator* V ↦ K V, hands both to a *solver* that returns coefficients with a certificate, and turns
 scores into labels with a *threshold*. Data goes one way through these rooms:
 
-- :mod:`skml_odm.mlodm`, :mod:`skml_odm.rank_svmz` the estimators; :mod:`skml_odm.base` what they share with the host,
+- :mod:`skml_odm.mlodm`, :mod:`skml_odm.rank_svmz` the estimators,
+- :mod:`skml_odm.base` what they share with the host,
 - :mod:`skml_odm.validation` checks of what users pass in,
 - :mod:`skml_odm.kernels`, :mod:`skml_odm.operators` what a solver knows of the features,
 - :mod:`skml_odm.losses` what it knows of the labels,

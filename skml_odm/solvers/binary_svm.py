@@ -147,16 +147,19 @@ class _Label:
         """Coordinate steps until the gap is at most ``tol``; returns the iterations spent."""
         m = len(a)
         steps, budget = 0, m * max_iter
-        violation, moved = tol, True
+        violation, settled, before = tol, False, np.inf
         while True:
             scores = self.certify(a)
             finest = ROUNDING * max(1.0, np.abs(scores).max())
-            if relative_gap(self.primal, self.difference) <= tol:
-                if m > SMALL or violation <= finest and not moved:
-                    break
-                violation = finest
-            if steps >= budget or violation <= finest and not moved:
+            done = relative_gap(self.primal, self.difference) <= tol
+            if steps >= budget or (done and m > SMALL):
                 break
+            # what is left may be the rounding that the scores gathered on the way, or for good
+            if settled and (done or self.difference > 0.5 * before):
+                break
+            before = self.difference
+            if done:
+                violation = finest
             rows, K = self._block(scores, a)
             limit = max(1, min(STEPS_PER_ROW * len(K), ENTRIES_PER_CALL // (3 * len(K))))
             limit = min(limit, budget - steps)
@@ -166,7 +169,7 @@ class _Label:
                 K, sign, lower, upper, part, part_scores, self.balanced, violation, limit
             )
             steps += taken
-            moved = taken > 0
+            settled = taken < limit and violation <= finest
             if taken == limit:
                 move_inner(K, sign, lower, upper, part, part_scores, self.balanced)
             else:
