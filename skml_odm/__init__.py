@@ -20,6 +20,7 @@ try:
     from .rank_cvm import RankCVM
     from .rank_lsvm import RankLSVM
     from .rank_svm import RankSVM
+    from .rank_svmz import RankSVMz
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith(__name__):
         raise
@@ -29,4 +30,4 @@ except ModuleNotFoundError as error:
     ) from error
 
 __version__ = "0.1.0"
-__all__ = ["MLODM", "RankCVM", "RankLSVM", "RankSVM", "__version__"]
+__all__ = ["MLODM", "RankCVM", "RankLSVM", "RankSVM", "RankSVMz", "__version__"]

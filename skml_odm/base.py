@@ -39,7 +39,7 @@ class KernelLabelRanker(MLClassifierBase):
 
     A subclass has the parameters ``C, kernel, gamma, degree, coef0, fit_intercept, solver, tol,
     max_iter, random_state, verbose`` and, as a parameter or an attribute, ``threshold``. It lists
-    the names of its ``solvers`` and defines
+    the names of its ``solvers``, says if it ``needs_pairs`` of labels, and defines
 
     ``_check_parameters()``
         raise for invalid values of further parameters;
@@ -48,6 +48,7 @@ class KernelLabelRanker(MLClassifierBase):
     """
 
     solvers: ClassVar[Collection[str]] = ()
+    needs_pairs: ClassVar[bool] = True
 
     @property
     def copyable_attrs(self):
@@ -104,7 +105,8 @@ class KernelLabelRanker(MLClassifierBase):
         indicator = target.indicator
         n_labels = indicator.shape[1]
         # One label alone has no pair: its complement takes the place of the second label.
-        pairs = np.hstack([indicator, ~indicator]) if n_labels == 1 else indicator
+        alone = n_labels == 1 and self.needs_pairs
+        pairs = np.hstack([indicator, ~indicator]) if alone else indicator
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 operator, eigenvectors = self._operator(X)

@@ -13,7 +13,7 @@ from skmultilearn.base import MLClassifierBase
 from skmultilearn.cluster import FixedLabelSpaceClusterer, RandomLabelSpaceClusterer
 from skmultilearn.ensemble import LabelSpacePartitioningClassifier, MajorityVotingClassifier
 
-from skml_odm import MLODM, RankCVM, RankLSVM, RankSVM
+from skml_odm import MLODM, RankCVM, RankLSVM, RankSVM, RankSVMz
 
 ESTIMATORS = [
     MLODM(random_state=0),
@@ -21,6 +21,8 @@ ESTIMATORS = [
     RankSVM(random_state=0),
     RankLSVM(random_state=0),
     RankCVM(random_state=0),
+    RankSVMz(),
+    RankSVMz(kernel="linear", random_state=0),
 ]
 SPARSE_FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
 SPARSE_TYPES = [f"{name}_{kind}" for name in SPARSE_FORMATS for kind in ("matrix", "array")]

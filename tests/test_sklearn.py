@@ -4,7 +4,7 @@ import sklearn
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from skml_odm import MLODM, RankCVM, RankLSVM, RankSVM
+from skml_odm import MLODM, RankCVM, RankLSVM, RankSVM, RankSVMz
 
 ESTIMATORS = [
     MLODM(),
@@ -13,6 +13,8 @@ ESTIMATORS = [
     RankSVM(kernel="linear"),
     RankLSVM(),
     RankCVM(),
+    RankSVMz(),
+    RankSVMz(kernel="linear"),
 ]
 
 
