@@ -6,13 +6,19 @@ from itertools import pairwise
 
 import numpy as np
 
-from .solvers import _block, _hinge, _pair_loss
+from .solvers import _block, _confidence_loss, _hinge, _pair_loss
 
 # A compiled call handles about this many label pairs, so that Ctrl-C is noticed soon.
 PAIRS_PER_CALL = 50_000_000
 
 # Beyond this many labels the average Hessian is used without its off-diagonal part.
 MAX_COUPLED_LABELS = 200
+
+
+def chunks(work, limit):
+    """Consecutive slices of about ``limit`` work each, given the work up to every row."""
+    edges = [0, *(np.flatnonzero(np.diff(work // limit)) + 1), len(work)]
+    return [slice(a, b) for a, b in pairwise(edges)]
 
 
 class LabelPairs:
@@ -59,9 +65,7 @@ class LabelPairs:
     @cached_property
     def _row_chunks(self):
         """Consecutive row ranges with a bounded number of pairs each."""
-        chunk = np.cumsum(self.n_pairs) // PAIRS_PER_CALL
-        edges = [0, *(np.flatnonzero(np.diff(chunk)) + 1), self.shape[0]]
-        return [slice(a, b) for a, b in pairwise(edges)]
+        return chunks(np.cumsum(self.n_pairs), PAIRS_PER_CALL)
 
 
 class HingeLoss(LabelPairs):
@@ -159,6 +163,86 @@ class PairLoss(LabelPairs):
         for rows in self._row_chunks:
             _pair_loss.add_hessian(scores[rows], *self.rows(rows), total)
         return Modes.of(total / m)
+
+
+class ConfidenceLoss:
+    """The two-sided squared loss on all label pairs, weighted by differences of confidence.
+
+    L(F) = Σ_i c_i Σ_{k,l : p_ik > p_il} (p_ik − p_il) ℓ(f_ik − f_il),   ℓ as in ``PairLoss``.
+
+    Parameters
+    ----------
+    confidences : ndarray of shape (m, q)
+        P, from 0 to 1.
+    weight : ndarray of shape (m,)
+        c.
+    theta, mu : float
+        As in ``PairLoss``.
+    """
+
+    def __init__(self, confidences, weight, theta, mu):
+        self.order = np.argsort(-confidences, axis=1, kind="stable").astype(np.int32)
+        self.sorted = np.take_along_axis(confidences, self.order, axis=1)
+        self.n_positive = np.count_nonzero(self.sorted > 0.0, axis=1).astype(np.int32)
+        self.weight = np.ascontiguousarray(weight, dtype=np.float64)
+        self.lower, self.upper, self.mu = 1.0 - theta, 1.0 + theta, float(mu)
+        self.shape = confidences.shape
+        n_pairs = np.cumsum(self.n_positive.astype(np.int64) * self.shape[1])
+        self._row_chunks = chunks(n_pairs, PAIRS_PER_CALL)
+
+    def rows(self, rows):
+        """The arguments that describe some rows to compiled code."""
+        return (
+            self.order[rows],
+            self.n_positive[rows],
+            self.sorted[rows],
+            self.weight[rows],
+            self.lower,
+            self.upper,
+            self.mu,
+        )
+
+    def evaluate(self, scores):
+        """Return L(scores) and the gradient coefficients G = −∇L(scores)."""
+        gradient = np.empty(self.shape)
+        value = 0.0
+        for rows in self._row_chunks:
+            value += _confidence_loss.evaluate(scores[rows], *self.rows(rows), gradient[rows])
+        return value, gradient
+
+    def curvature(self, scores):
+        """The Hessian at ``scores``, as Newton's method takes it."""
+        return ConfidenceCurvature(self, scores)
+
+
+class ConfidenceCurvature:
+    """The generalised Hessian of a ``ConfidenceLoss`` at given scores."""
+
+    def __init__(self, loss, scores):
+        self.loss, self.scores = loss, scores
+        q = loss.shape[1]
+        self.total, self.entries = np.zeros((q, q)), np.empty(loss.shape)
+        for rows in loss._row_chunks:
+            _confidence_loss.add_hessian(
+                scores[rows], *loss.rows(rows), self.total, self.entries[rows]
+            )
+
+    def product(self, V):
+        """D V."""
+        result = np.empty(self.loss.shape)
+        for rows in self.loss._row_chunks:
+            _confidence_loss.hessian_product(
+                self.scores[rows], V[rows], *self.loss.rows(rows), result[rows]
+            )
+        return result
+
+    def diagonal(self):
+        """The diagonal of D (m × q)."""
+        return self.entries
+
+    def modes(self):
+        """The modes of D, averaged over the rows."""
+        return Modes.of(self.total / self.loss.shape[0])
 
 
 @dataclass

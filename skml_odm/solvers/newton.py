@@ -84,7 +84,8 @@ def newton_steps(operator, loss, *, tol, start=None, verbose=0):
         KR = operator.product(R)
         difference = 0.5 * np.vdot(R, KR)
         # the last step's decrease tells how far there is to go: look closer near the end only
-        if difference > tol * primal and (last or previous - primal <= CLOSE * tol * primal):
+        close = last or previous - primal <= CLOSE * tol * primal
+        if difference > tol * primal and close and hasattr(loss, "proximal_points"):
             kappa = KAPPA * direction.diagonal
             difference = min(difference, primal - _dual_value(operator, loss, A, F, kappa))
         gap = relative_gap(primal, difference)
