@@ -34,6 +34,7 @@ MODULES = [
     "skml_odm.solvers._label_blocks",
     "skml_odm.solvers._m3",
     "skml_odm.solvers._circulation",
+    "skml_odm.solvers._confidence",
     "skml_odm.solvers._hinge",
     "skml_odm.solvers._proximal_hinge",
 ]
