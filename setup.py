@@ -35,6 +35,7 @@ MODULES = [
     "skml_odm.solvers._m3",
     "skml_odm.solvers._circulation",
     "skml_odm.solvers._confidence_loss",
+    "skml_odm.solvers._confidence",
     "skml_odm.solvers._hinge",
     "skml_odm.solvers._proximal_hinge",
     "skml_odm.solvers._frank_wolfe",
