@@ -17,6 +17,7 @@ scores into labels with a *threshold*. Data goes one way through these rooms:
 
 try:
     from .mlodm import MLODM
+    from .pmlodm import PMLODM
     from .rank_cvm import RankCVM
     from .rank_lsvm import RankLSVM
     from .rank_svm import RankSVM
@@ -30,4 +31,4 @@ except ModuleNotFoundError as error:
     ) from error
 
 __version__ = "0.1.0"
-__all__ = ["MLODM", "RankCVM", "RankLSVM", "RankSVM", "RankSVMz", "__version__"]
+__all__ = ["MLODM", "PMLODM", "RankCVM", "RankLSVM", "RankSVM", "RankSVMz", "__version__"]

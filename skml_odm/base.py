@@ -43,7 +43,7 @@ class KernelLabelRanker(MLClassifierBase):
 
     ``_check_parameters()``
         raise for invalid values of further parameters;
-    ``_solve(operator, indicator, sample_weight)``
+    ``_solve(X, operator, indicator, sample_weight)``
         return a :class:`~skml_odm.solvers.result.Result`.
     """
 
@@ -86,6 +86,9 @@ class KernelLabelRanker(MLClassifierBase):
         -------
         self
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X, y, sample_weight=None):
         self._check_common_parameters()
         self._check_parameters()
         threshold = make_threshold(self.threshold)
@@ -110,7 +113,7 @@ class KernelLabelRanker(MLClassifierBase):
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 operator, eigenvectors = self._operator(X)
-                result = self._solve(operator, pairs, sample_weight)
+                result = self._solve(X, operator, pairs, sample_weight)
         except (FloatingPointError, np.linalg.LinAlgError) as error:
             raise ValueError(
                 f"X, C={self.C!r} and sample_weight must keep the problem within double precision; "
@@ -139,8 +142,8 @@ class KernelLabelRanker(MLClassifierBase):
         self.n_labels_ = n_labels
         self.classes_ = target.classes
         self._container = target.container
-        scores = result.scores[:, :n_labels]
-        self.threshold_ = threshold.fit(scores, indicator, sample_weight, result.margin)
+        scores, labels = result.scores[:, :n_labels], self._labels_to_cut(indicator)
+        self.threshold_ = threshold.fit(scores, labels, sample_weight, result.margin)
         return self
 
     def label_scores(self, X):
@@ -212,6 +215,10 @@ class KernelLabelRanker(MLClassifierBase):
 
     def _check_parameters(self):
         pass
+
+    def _labels_to_cut(self, indicator):
+        """The labels that thresholds are fitted to."""
+        return indicator
 
     def _validated(self, X, reset):
         pairwise = self.kernel == "precomputed"

@@ -153,7 +153,7 @@ class MLODM(KernelLabelRanker):
         check_real("theta", self.theta, 0, 1)
         check_real("mu", self.mu, 0, 1)
 
-    def _solve(self, operator, indicator, sample_weight):
+    def _solve(self, X, operator, indicator, sample_weight):
         loss = PairLoss(indicator, self.C, self.theta, self.mu, sample_weight)
         return minimise(
             self.solver,

@@ -118,7 +118,7 @@ class RankCVM(RankLSVM):
 
     solvers: ClassVar[Collection[str]] = ("auto", "newton", "frank-wolfe", "pairwise")
 
-    def _solve(self, operator, indicator, sample_weight):
+    def _solve(self, X, operator, indicator, sample_weight):
         loss = self._loss(indicator, sample_weight)
         if self.solver in ("auto", "newton"):
             result = self._minimise(operator, loss)

@@ -139,7 +139,7 @@ class RankLSVM(KernelLabelRanker):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _solve(self, operator, indicator, sample_weight):
+    def _solve(self, X, operator, indicator, sample_weight):
         return self._minimise(operator, self._loss(indicator, sample_weight))
 
     def _loss(self, indicator, sample_weight):

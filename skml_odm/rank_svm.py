@@ -153,7 +153,7 @@ class RankSVM(KernelLabelRanker):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _solve(self, operator, indicator, sample_weight):
+    def _solve(self, X, operator, indicator, sample_weight):
         loss = HingeLoss(indicator, self.C, sample_weight)
         options = {"random_state": self.random_state} if self.solver in RANDOMISED else {}
         result = SOLVERS[self.solver](

@@ -149,7 +149,7 @@ class RankSVMz(KernelLabelRanker):
                 "Use solver='auto' for a model without."
             )
 
-    def _solve(self, operator, indicator, sample_weight):
+    def _solve(self, X, operator, indicator, sample_weight):
         by_libsvm = self.solver == "libsvm" or (
             self.solver == "auto" and operator.matrix is not None and self.fit_intercept
         )

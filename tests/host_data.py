@@ -13,12 +13,14 @@ from skmultilearn.base import MLClassifierBase
 from skmultilearn.cluster import FixedLabelSpaceClusterer, RandomLabelSpaceClusterer
 from skmultilearn.ensemble import LabelSpacePartitioningClassifier, MajorityVotingClassifier
 
-from skml_odm import MLODM, RankCVM, RankLSVM, RankSVM, RankSVMz
+from skml_odm import MLODM, PMLODM, RankCVM, RankLSVM, RankSVM, RankSVMz
 
 ESTIMATORS = [
     MLODM(random_state=0),
     MLODM(kernel="linear", threshold="per-label", random_state=0),
     RankSVM(random_state=0),
+    PMLODM(random_state=0),
+    PMLODM(confidence="paper", C=1000.0),
     RankLSVM(random_state=0),
     RankCVM(random_state=0),
     RankSVMz(),

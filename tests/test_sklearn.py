@@ -4,11 +4,13 @@ import sklearn
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from skml_odm import MLODM, RankCVM, RankLSVM, RankSVM, RankSVMz
+from skml_odm import MLODM, PMLODM, RankCVM, RankLSVM, RankSVM, RankSVMz
 
 ESTIMATORS = [
     MLODM(),
     MLODM(kernel="linear"),
+    PMLODM(),
+    PMLODM(confidence="paper"),
     RankSVM(),
     RankSVM(kernel="linear"),
     RankLSVM(),

@@ -35,7 +35,7 @@ def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
     Newton steps.
     """
     if loss.shape[0] <= EXACT_ROWS:
-        return _to_rounding(operator, loss, tol, max_iter, verbose)
+        return newton_to_rounding(operator, loss, tol=tol, max_iter=max_iter, verbose=verbose)
     descent = Runner(
         bcd_epochs(operator, loss, tol=tol, random_state=random_state, verbose=verbose), max_iter
     )
@@ -121,13 +121,13 @@ def _best_of(descent, second_order, tol):
     return best
 
 
-def _to_rounding(operator, loss, tol, max_iter, verbose):
+def newton_to_rounding(operator, loss, *, tol, max_iter, start=None, verbose=0):
     """Solve a problem so small that an exact solution costs next to nothing.
 
     Newton's method converges in a step or two once it is close; rounding may keep it from the last
     digits, so it gets only a few steps after ``tol`` is reached.
     """
-    steps = newton_steps(operator, loss, tol=min(tol, EXACT), verbose=verbose)
+    steps = newton_steps(operator, loss, tol=min(tol, EXACT), start=start, verbose=verbose)
     extra = 0
     try:
         for _ in range(max_iter):

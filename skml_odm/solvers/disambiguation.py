@@ -1,0 +1,170 @@
+"""From candidate labels to confidences and a model: three ways.
+
+``cross_fit``
+    confidences from neighbours and from the scores of models that have not seen the row;
+``train``
+    a model for given confidences, a convex problem;
+``alternate``
+    the paper's method (001, Algorithm 1): confidences and model in turns.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..candidates import largest_is_one
+from ..losses import ConfidenceLoss
+from .auto import EXACT_ROWS, newton_to_rounding
+from .confidence import confidences as confidence_step
+from .newton import newton
+
+# Relative gap of the models that only serve to score rows they have not seen.
+ROUGH = 1e-2
+
+# The alternation ends when its objective changes by less than this, relatively.
+SETTLED = 1e-3
+
+
+@dataclass
+class Training:
+    """How a model is trained for given confidences.
+
+    Parameters
+    ----------
+    operator
+        K.
+    theta, mu : float
+        The pair loss.
+    tol, max_iter, verbose
+        As in ``newton``.
+    """
+
+    operator: object
+    theta: float
+    mu: float
+    tol: float
+    max_iter: int
+    verbose: int = 0
+
+    def __call__(self, confidences, weight, start=None, tol=None):
+        """The Result for confidences P and row weights c."""
+        solve = newton_to_rounding if confidences.shape[0] <= EXACT_ROWS else newton
+        return solve(
+            self.operator,
+            ConfidenceLoss(confidences, weight, self.theta, self.mu),
+            tol=self.tol if tol is None else tol,
+            max_iter=self.max_iter,
+            start=start,
+            verbose=self.verbose,
+        )
+
+
+def equal_weights(confidences, C):
+    """c_i that give the pairs of every row the weight C together; 0 for rows without pairs."""
+    q = confidences.shape[1]
+    # in falling order entry a is the greater one of q − 1 − a pairs and the lesser one of a
+    falling = -np.sort(-confidences, axis=1)
+    total = falling @ (q - 1.0 - 2.0 * np.arange(q))
+    pairs = total > 1e-12 * np.maximum(falling[:, 0], 1e-300)
+    return np.divide(C, total, out=np.zeros(len(total)), where=pairs)
+
+
+def unseen_scores(train, confidences, C, n_folds, rng):
+    """Scores of every row by a model trained without its fold.
+
+    A fold is left out by giving its rows the weight zero: no part of K is copied, and the model of
+    all rows is a start for each of the others.
+    """
+    weight = equal_weights(confidences, C)
+    whole = train(confidences, weight, tol=ROUGH)
+    scores = np.empty_like(confidences)
+    for fold in np.array_split(rng.permutation(len(weight)), min(n_folds, len(weight))):
+        kept, start = weight.copy(), whole.coefficients.copy()
+        kept[fold], start[fold] = 0.0, 0.0
+        scores[fold] = train(confidences, kept, start=start, tol=ROUGH).scores[fold]
+    return scores
+
+
+def closeness_to_the_best(scores, candidates):
+    """1 for the candidate with the highest score, falling to 0 at a margin of 1 below it."""
+    best = np.where(candidates, scores, -np.inf).max(axis=1, keepdims=True)
+    return np.where(candidates, np.clip(1.0 - (best - scores), 0.0, 1.0), 0.0)
+
+
+def cross_fit(train, votes, candidates, C, n_rounds, n_folds, rng):
+    """Confidences that neighbours' votes and unseen scores agree on.
+
+    Each round trains models with the confidences so far, scores every row with one that has not
+    seen it, and takes the mean of that and the votes, largest entry 1.
+    """
+    found = votes
+    for _ in range(n_rounds):
+        scores = unseen_scores(train, found, C, n_folds, rng)
+        found = largest_is_one(votes + closeness_to_the_best(scores, candidates))
+    return found
+
+
+@dataclass
+class Alternation:
+    """What the paper's method ends with."""
+
+    result: object
+    confidences: np.ndarray
+    history: list[float]
+    solver: str
+
+
+def alternate(
+    train,
+    neighbourhood,
+    prototypes,
+    candidates,
+    C,
+    prototype_weight,
+    cut,
+    *,
+    fixed,
+    solver,
+    max_iter,
+):
+    """Paper 001, Algorithm 1.
+
+    min  ½⟨A, K A⟩ + Σ_i c_i Σ_{k∈Z_i, l} (p_ik − p_il)₊ ℓ(f_ik − f_il) + λ₂ Σ_ik p_ik ‖x_i − q_k‖
+    with c_i = C / (m |Z_i| q) and λ₂ = ``prototype_weight`` · C / m, over A and P in turns; after
+    each model the prototypes q move to the rows predicted to have their label, unless ``fixed``.
+    ``cut(scores)`` predicts.
+    """
+    m, q = candidates.shape
+    n_candidates = np.maximum(candidates.sum(axis=1), 1)
+    weight = C / (m * q * n_candidates)
+    votes = neighbourhood.smooth(candidates) * candidates
+    found = largest_is_one(votes)
+    prototypes.update(candidates.astype(float) if fixed else votes)
+    price = prototype_weight * C / m
+    history: list[float] = []
+    result = train(found, weight)
+    for _ in range(max_iter):
+        if not fixed:
+            predicted = cut(result.scores) & candidates
+            prototypes.update(neighbourhood.smooth(predicted) * predicted)
+        step = confidence_step(
+            result.scores,
+            candidates,
+            price * prototypes.distances(),
+            weight,
+            1.0 - train.theta,
+            1.0 + train.theta,
+            train.mu,
+            solver=solver,
+        )
+        loss = ConfidenceLoss(found, weight, train.theta, train.mu)
+        regulariser = result.primal - loss.evaluate(result.scores)[0]
+        history.append(regulariser + step.value)
+        moved = np.abs(step.confidences - found).max()
+        found = step.confidences
+        result = train(found, weight, start=result.coefficients)
+        if moved == 0.0 or (
+            len(history) > 1 and abs(history[-2] - history[-1]) <= SETTLED * history[-1]
+        ):
+            break
+    return Alternation(result, found, history, step.solver)
