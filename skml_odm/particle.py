@@ -64,6 +64,8 @@ class Particle(LabelRanker):
         Probability of each label ("map" only).
     likelihood_ : ndarray of shape (2, n_labels, n_votes)
         Probability of each number of votes for an irrelevant and for a relevant label ("map" only).
+    n_iter_ : int
+        Steps of the machine that took most.
     classes_ : ndarray
         Label numbers, or the class values of a one-dimensional y.
     n_labels_ : int
@@ -187,6 +189,7 @@ class Particle(LabelRanker):
         self.coef_ = np.zeros((len(pairs), X.shape[1]))
         self.intercept_ = np.zeros(len(pairs))
         self.vote_weight_ = np.zeros(len(pairs))
+        self.n_iter_ = 1
         irrelevant = ~candidates
         for number, (first, second) in enumerate(pairs):
             if second == q:
@@ -209,6 +212,7 @@ class Particle(LabelRanker):
         weights = machine.coef_.toarray() if sparse.issparse(machine.coef_) else machine.coef_
         self.coef_[number] = weights[0]
         self.intercept_[number] = machine.intercept_[0]
+        self.n_iter_ = max(self.n_iter_, int(machine.n_iter_.max()))
         right = (X @ weights[0] + machine.intercept_[0] > 0) == is_first
         self.vote_weight_[number] = right.mean() if self.variant == "vls" else 1.0
 

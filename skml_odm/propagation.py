@@ -14,6 +14,8 @@ from sklearn.metrics import euclidean_distances
 
 # Distances computed at a time.
 DISTANCE_ENTRIES = 4_000_000
+# Distances are as precise as this share of the longest row: what differs by less is a tie.
+DISTANCE_PRECISION = 1e-7
 PROPAGATION_TOL = 1e-8
 
 
@@ -21,7 +23,7 @@ def nearest_rows(X, n_neighbors):
     """The nearest other rows of each row of X, nearest first, and their distances.
 
     Of rows at equal distance those with smaller numbers are nearer, so that the result does not
-    depend on the container of X or on the algorithm of a search tree.
+    depend on the container of X or on rounding.
 
     Parameters
     ----------
@@ -40,20 +42,22 @@ def nearest_rows(X, n_neighbors):
     distances = np.empty((m, k))
     if k == 0:
         return neighbours, distances
+    squares = np.asarray(X.multiply(X).sum(axis=1) if sparse.issparse(X) else (X * X).sum(axis=1))
+    unit = DISTANCE_PRECISION * np.sqrt(squares.max()) or 1.0
     step = max(1, DISTANCE_ENTRIES // m)
     for start in range(0, m, step):
         rows = np.arange(start, min(start + step, m))
         distance = euclidean_distances(X[start : start + step], X)
-        distance[rows - start, rows] = np.inf
-        nearest = np.argpartition(distance, k - 1, axis=1)[:, :k]
-        farthest = np.take_along_axis(distance, nearest, axis=1).max(axis=1)
-        tied = (distance <= farthest[:, None]).sum(axis=1) > k
-        nearest[tied] = np.argsort(distance[tied], axis=1, kind="stable")[:, :k]
+        rank = np.round(distance / unit)
+        rank[rows - start, rows] = np.inf
+        nearest = np.argpartition(rank, k - 1, axis=1)[:, :k]
+        farthest = np.take_along_axis(rank, nearest, axis=1).max(axis=1)
+        tied = (rank <= farthest[:, None]).sum(axis=1) > k
+        nearest[tied] = np.argsort(rank[tied], axis=1, kind="stable")[:, :k]
         nearest.sort(axis=1)
-        value = np.take_along_axis(distance, nearest, axis=1)
-        order = np.argsort(value, axis=1, kind="stable")
+        order = np.argsort(np.take_along_axis(rank, nearest, axis=1), axis=1, kind="stable")
         neighbours[rows] = np.take_along_axis(nearest, order, axis=1)
-        distances[rows] = np.take_along_axis(value, order, axis=1)
+        distances[rows] = np.take_along_axis(distance, neighbours[rows], axis=1)
     return neighbours, distances
 
 

@@ -13,12 +13,15 @@ from skmultilearn.base import MLClassifierBase
 from skmultilearn.cluster import FixedLabelSpaceClusterer, RandomLabelSpaceClusterer
 from skmultilearn.ensemble import LabelSpacePartitioningClassifier, MajorityVotingClassifier
 
-from skml_odm import MLODM, RankSVM
+from skml_odm import MLODM, PMLLRS, Particle, RankSVM
 
 ESTIMATORS = [
     MLODM(random_state=0),
     MLODM(kernel="linear", threshold="per-label", random_state=0),
     RankSVM(random_state=0),
+    Particle(),
+    Particle(variant="map"),
+    PMLLRS(eta=0.1),
 ]
 SPARSE_FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
 SPARSE_TYPES = [f"{name}_{kind}" for name in SPARSE_FORMATS for kind in ("matrix", "array")]
@@ -38,6 +41,11 @@ X_ALL, Y_ALL = make_data()
 X, X_NEW, Y, Y_NEW = train_test_split(X_ALL, Y_ALL, test_size=0.33, random_state=42)
 N_LABELS = Y.shape[1]
 COLUMN = Y[:, 0]
+
+
+def main_parameter(estimator):
+    """The name of the number that decides most about a model."""
+    return "C" if hasattr(estimator, "C") else "eta"
 
 
 def as_array(labels):

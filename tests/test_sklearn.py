@@ -4,13 +4,16 @@ import sklearn
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from skml_odm import MLODM, RankSVM
+from skml_odm import MLODM, PMLLRS, Particle, RankSVM
 
 ESTIMATORS = [
     MLODM(),
     MLODM(kernel="linear"),
     RankSVM(),
     RankSVM(kernel="linear"),
+    Particle(),
+    Particle(variant="map"),
+    PMLLRS(),
 ]
 
 
