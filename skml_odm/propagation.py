@@ -82,9 +82,8 @@ def reconstruction_weights(X, neighbours):
     total = weights.sum(axis=1, keepdims=True)
     weights /= np.where(total > 0, total, 1.0)
     indptr = np.arange(m + 1) * k
-    graph = sparse.csr_array((weights.ravel(), neighbours.ravel(), indptr), shape=(m, m))
-    graph.eliminate_zeros()
-    return graph
+    # a copy: the matrix reorders its indices in place
+    return sparse.csr_array((weights.ravel(), neighbours.flatten(), indptr), shape=(m, m))
 
 
 def propagate(graph, candidates, alpha):

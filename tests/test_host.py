@@ -344,7 +344,7 @@ def test_fits_in_threads(estimator):
 
 def test_grid_search_over_own_parameters(estimator):
     """Issue 308: GridSearchCV finds the parameters, and the search has our classes_."""
-    grid = {main_parameter(estimator): [1e-4, 1.0]}
+    grid = {main_parameter(estimator): [1e-4, 1.0, 64.0]}
     if hasattr(estimator, "threshold"):
         grid["threshold"] = ["zero", "per-label"]
     search = GridSearchCV(estimator, grid, cv=3, error_score="raise").fit(X, Y)

@@ -23,8 +23,8 @@ def add_candidate_noise(Y, n_noisy, random_state=None):
 
     Returns
     -------
-    ndarray, or sparse matrix of the class of Y
-        Zeros and ones of the type of the entries of Y; a new object.
+    ndarray, sparse matrix of the class of Y, or DataFrame
+        Zeros and ones; a new object.
 
     Examples
     --------
@@ -46,4 +46,6 @@ def add_candidate_noise(Y, n_noisy, random_state=None):
     np.put_along_axis(noisy, chosen, True, axis=1)
     if sparse.issparse(Y):
         return type(Y)(sparse.csr_matrix(noisy.astype(Y.dtype)))
+    if hasattr(Y, "columns"):
+        return type(Y)(noisy.astype(int), index=Y.index, columns=Y.columns)
     return noisy.astype(np.asarray(Y).dtype)

@@ -83,6 +83,8 @@ class RowSpace:
 
 def lower_bound(X, Y, A, B, gamma, beta, eta, center):
     """The largest dual value on the segment from 0 to (A, B), after B is made to balance A."""
+    if gamma == 0:
+        A = np.zeros_like(A)  # what rounding left
     if center:
         B = B - (A + B).mean(axis=0)
     both = A + B
@@ -121,7 +123,7 @@ def low_rank_sparse(X, Y, *, gamma, beta, eta, fit_intercept, tol, max_iter, ver
     """
     space = RowSpace(X, fit_intercept)
     P, squares = space.P, space.squares[:, None]
-    m, q = Y.shape
+    q = Y.shape[1]
     J = np.zeros((len(squares), q))
     L, S = Y.copy(), Y.copy()
     of_J, of_L, of_S = np.zeros_like(J), np.zeros_like(Y), np.zeros_like(Y)
