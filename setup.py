@@ -36,6 +36,8 @@ MODULES = [
     "skml_odm.solvers._circulation",
     "skml_odm.solvers._hinge",
     "skml_odm.solvers._proximal_hinge",
+    "skml_odm.solvers._frank_wolfe",
+    "skml_odm.solvers._binary_svm",
 ]
 
 

@@ -51,7 +51,7 @@ def load_raw(name):
         raise FileNotFoundError(f"{path} is missing; set SKML_ODM_DATA to the folder that has it.")
     with np.load(path, allow_pickle=False) as file:
         X, Y = _matrix(file, "X"), _matrix(file, "Y")
-        split = [file[key] if key in file else None for key in ("train_idx", "test_idx")]
+        split = [file.get(key) for key in ("train_idx", "test_idx")]
     Y = (Y.toarray() if sparse.issparse(Y) else Y).astype(bool)
     return X, Y, *split
 

@@ -9,7 +9,7 @@ import numpy as np
 from skml_odm.kernels import make_kernel
 
 from .data import load_as_in_paper
-from .papers import PAPER
+from .paper_000 import PAPER
 from .search import cross_validate
 
 THETA = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7)

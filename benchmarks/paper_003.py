@@ -66,6 +66,31 @@ PAPER = {
 }
 
 
+NOTES = """\
+## Differences explained
+
+- The paper ends Rank-SVM after 50 Frank-Wolfe iterations, with relative gaps of 9 % on medical,
+  3 % on genbase and 1 % on emotions (ours with `max_iter=50`), and Rank-CVM at |z| ≤ 10⁻³,
+  where its objective is still 7 % (emotions) to 48 % (scene) too large. Ours are the optima.
+  Early stopping is a regulariser of its own: parameters that were tuned for stopped models need
+  not be the best ones for solved ones.
+- Rank-SVM on genbase and medical: unregularised biases cost accuracy where most labels are
+  rare. With `fit_intercept=False` and the same γ and C the ranking loss falls from 2.77 to 2.11
+  on medical (paper: 1.95) and from 0.42 to 0.26 on genbase (paper: 0.12). After 50 Frank-Wolfe
+  iterations it is 3.05 and 0.42 with the optimal biases for the scores, 2.07 and 0.16 when
+  these are left out. The paper does not say how it computes biases; its figures fit biases
+  close to zero.
+- genbase is nearly solved: 157 of 199 test rows repeat a training row, and a few label pairs
+  decide its measures.
+- image, plant, slashdot: other random splits than the paper's, and for plant features from
+  another run of PseAAC.
+- medical: the two parts of the published split are exchanged, as in the paper.
+- Support vectors: a row without one has all its margins at 1 or more. Optimal Rank-SVM is
+  sparser than the paper's, whose Frank-Wolfe iterates are averages of many vertices (100 % of
+  the rows on these sets after 50 iterations).
+"""
+
+
 def run(arguments):
     rows = {}
     for name in PARAMETERS:
@@ -73,7 +98,9 @@ def run(arguments):
         for method in METHODS:
             values = [measure(load_for_rank(name, seed), name, method) for seed in seeds]
             rows[name, method] = np.mean(values, axis=0)
-            print(name, method, " ".join(f"{value:.3f}" for value in rows[name, method]), flush=True)
+            print(
+                name, method, " ".join(f"{value:.3f}" for value in rows[name, method]), flush=True
+            )
     PAGE.write_text(page(rows))
     print(f"wrote {PAGE}")
 
@@ -120,7 +147,7 @@ def page(rows):
             cells = []
             for method in METHODS:
                 ours, paper = round(rows[name, method][column], digits), PAPER[name][method][column]
-                good = ours <= paper if small else ours >= paper
+                good = bool(ours <= paper if small else ours >= paper)
                 wins[method] += good
                 cells += [f"{'**' * good}{ours:.{digits}f}{'**' * good}", f"{paper:.{digits}f}"]
             lines.append(f"| {name} | " + " | ".join(cells) + " |")
@@ -138,8 +165,5 @@ def page(rows):
     for name in PARAMETERS:
         lines.append(f"| {name} | " + " | ".join(f"{rows[name, m][5]:.1f}" for m in METHODS) + " |")
     mean = [np.mean([rows[name, m][5] for name in PARAMETERS]) for m in METHODS]
-    lines += [f"| mean | {mean[0]:.1f} | {mean[1]:.1f} |", "", *NOTES, ""]
+    lines += [f"| mean | {mean[0]:.1f} | {mean[1]:.1f} |", "", NOTES]
     return "\n".join(lines)
-
-
-NOTES: list[str] = []

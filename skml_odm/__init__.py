@@ -21,7 +21,10 @@ try:
     from .mlodm import MLODM
     from .particle import Particle
     from .pml_lrs import PMLLRS
+    from .rank_cvm import RankCVM
+    from .rank_lsvm import RankLSVM
     from .rank_svm import RankSVM
+    from .rank_svmz import RankSVMz
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith(__name__):
         raise
@@ -31,4 +34,13 @@ except ModuleNotFoundError as error:
     ) from error
 
 __version__ = "0.1.0"
-__all__ = ["MLODM", "PMLLRS", "Particle", "RankSVM", "__version__"]
+__all__ = [
+    "MLODM",
+    "PMLLRS",
+    "Particle",
+    "RankCVM",
+    "RankLSVM",
+    "RankSVM",
+    "RankSVMz",
+    "__version__",
+]

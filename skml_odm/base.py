@@ -127,7 +127,7 @@ class KernelLabelRanker(LabelRanker):
 
     A subclass has the parameters ``C, kernel, gamma, degree, coef0, fit_intercept, solver, tol,
     max_iter, random_state, verbose`` and, as a parameter or an attribute, ``threshold``. It lists
-    the names of its ``solvers`` and defines
+    the names of its ``solvers``, says if it ``needs_pairs`` of labels, and defines
 
     ``_check_parameters()``
         raise for invalid values of further parameters;
@@ -136,6 +136,7 @@ class KernelLabelRanker(LabelRanker):
     """
 
     solvers: ClassVar[Collection[str]] = ()
+    needs_pairs: ClassVar[bool] = True
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -174,7 +175,8 @@ class KernelLabelRanker(LabelRanker):
         indicator = target.indicator
         n_labels = indicator.shape[1]
         # One label alone has no pair: its complement takes the place of the second label.
-        pairs = np.hstack([indicator, ~indicator]) if n_labels == 1 else indicator
+        alone = n_labels == 1 and self.needs_pairs
+        pairs = np.hstack([indicator, ~indicator]) if alone else indicator
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 operator, eigenvectors = self._operator(X)
@@ -205,7 +207,8 @@ class KernelLabelRanker(LabelRanker):
         self.dual_gap_ = float(result.gap)
         self.n_iter_ = int(result.n_iter)
         self._remember(target)
-        self.threshold_ = threshold.fit(result.scores[:, :n_labels], indicator, sample_weight)
+        scores = result.scores[:, :n_labels]
+        self.threshold_ = threshold.fit(scores, indicator, sample_weight, result.margin)
         return self
 
     def label_scores(self, X):

@@ -1,21 +1,9 @@
 """mlODM: the multi-label optimal margin distribution machine (paper 000)."""
 
-from collections.abc import Callable
-from functools import partial
-
 from .base import KernelLabelRanker
 from .losses import PairLoss
-from .solvers.auto import auto
-from .solvers.bcd import MultiplicativeBlocks, bcd
-from .solvers.newton import newton
+from .solvers.choice import SOLVERS, minimise
 from .validation import check_real
-
-SOLVERS: dict[str, Callable] = {
-    "auto": auto,
-    "newton": newton,
-    "bcd": bcd,
-    "m3": partial(bcd, blocks=MultiplicativeBlocks),
-}
 
 
 class MLODM(KernelLabelRanker):
@@ -167,13 +155,12 @@ class MLODM(KernelLabelRanker):
 
     def _solve(self, operator, indicator, sample_weight):
         loss = PairLoss(indicator, self.C, self.theta, self.mu, sample_weight)
-        solve = SOLVERS[self.solver]
-        options = {} if self.solver == "newton" else {"random_state": self.random_state}
-        return solve(
+        return minimise(
+            self.solver,
             operator,
             loss,
             tol=self.tol,
             max_iter=self.max_iter,
+            random_state=self.random_state,
             verbose=self.verbose,
-            **options,
         )

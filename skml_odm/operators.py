@@ -6,8 +6,8 @@ Every operator offers the same few things, and no solver needs more:
     K V.
 ``product_rows(rows, V)``, ``spread(rows, V)``, ``gram(rows)``
     K[rows, :] V, K[:, rows] V and K[rows, rows] for a slice of rows, without the intercept.
-``mean_diagonal()``
-    the mean of K_ii, without the intercept.
+``column(i)``, ``diagonal()``
+    K[:, i] and the diagonal of K, without the intercept.
 ``follow(A)``
     an object that knows the scores of a few rows while A changes.
 ``matrix``
@@ -20,7 +20,6 @@ Every operator offers the same few things, and no solver needs more:
 """
 
 import numpy as np
-from scipy import sparse
 
 # One BLAS call does about this many multiplications, so that Ctrl-C is noticed soon.
 WORK_PER_CALL = 4_000_000_000
@@ -62,8 +61,11 @@ class KernelOperator:
     def with_intercept(self, intercept):
         return KernelOperator(self.matrix, intercept)
 
-    def mean_diagonal(self):
-        return float(np.diagonal(self.matrix).mean())
+    def column(self, i):
+        return self.matrix[i]
+
+    def diagonal(self):
+        return self.matrix.diagonal()
 
     def follow(self, A):
         return _KernelFollower(self, A)
@@ -122,9 +124,14 @@ class LinearOperator:
     def with_intercept(self, intercept):
         return LinearOperator(self.X, intercept)
 
-    def mean_diagonal(self):
-        squares = self.X.multiply(self.X) if sparse.issparse(self.X) else self.X**2
-        return float(squares.sum() / self.shape[0])
+    def column(self, i):
+        row = self.X[i]
+        return self.X @ (row if isinstance(row, np.ndarray) else row.toarray().ravel())
+
+    def diagonal(self):
+        if isinstance(self.X, np.ndarray):
+            return np.einsum("ij,ij->i", self.X, self.X)
+        return np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
 
     def follow(self, A):
         return _LinearFollower(self, A)

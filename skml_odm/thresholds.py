@@ -1,7 +1,8 @@
 """Thresholds turn label scores into labels: a label is predicted where score − t(x) > 0.
 
-A threshold is a small object with ``fit(scores, indicator, sample_weight)`` and
-``__call__(scores)``; the latter returns t for each row (and label), ready to be subtracted.
+A threshold is a small object with ``fit(scores, indicator, sample_weight, margin)`` and
+``__call__(scores)``; the latter returns t for each row (and label), ready to be subtracted. It is
+fitted to scores in units of the margin that label pairs were to have.
 """
 
 import numbers
@@ -67,12 +68,13 @@ class RegressionThreshold:
     intercept_ : float
     """
 
-    def fit(self, scores, indicator, sample_weight=None):
+    def fit(self, scores, indicator, sample_weight=None, margin=1.0):
         root = np.ones(len(scores)) if sample_weight is None else np.sqrt(sample_weight)
+        scores = scores / margin
         design = np.column_stack([scores, np.ones(len(scores))]) * root[:, None]
         cuts = optimal_cuts(scores, indicator) * root
         solution = np.linalg.lstsq(design, cuts, rcond=None)[0]
-        self.coef_, self.intercept_ = solution[:-1], float(solution[-1])
+        self.coef_, self.intercept_ = solution[:-1], float(margin * solution[-1])
         return self
 
     def __call__(self, scores):
@@ -87,12 +89,12 @@ class PerLabelThreshold:
     values_ : ndarray of shape (q,)
     """
 
-    def fit(self, scores, indicator, sample_weight=None):
+    def fit(self, scores, indicator, sample_weight=None, margin=1.0):
         if sample_weight is not None:
             counted = sample_weight > 0
             scores, indicator = scores[counted], indicator[counted]
             sample_weight = sample_weight[counted]
-        self.values_ = optimal_cuts(scores.T, indicator.T, sample_weight)
+        self.values_ = margin * optimal_cuts(scores.T / margin, indicator.T, sample_weight)
         return self
 
     def __call__(self, scores):
@@ -110,7 +112,7 @@ class FixedThreshold:
     def __init__(self, value):
         self.value = value
 
-    def fit(self, scores, indicator, sample_weight=None):
+    def fit(self, scores, indicator, sample_weight=None, margin=1.0):
         return self
 
     def __call__(self, scores):

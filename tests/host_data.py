@@ -13,12 +13,16 @@ from skmultilearn.base import MLClassifierBase
 from skmultilearn.cluster import FixedLabelSpaceClusterer, RandomLabelSpaceClusterer
 from skmultilearn.ensemble import LabelSpacePartitioningClassifier, MajorityVotingClassifier
 
-from skml_odm import MLODM, PMLLRS, Particle, RankSVM
+from skml_odm import MLODM, PMLLRS, Particle, RankCVM, RankLSVM, RankSVM, RankSVMz
 
 ESTIMATORS = [
     MLODM(random_state=0),
     MLODM(kernel="linear", threshold="per-label", random_state=0),
     RankSVM(random_state=0),
+    RankLSVM(random_state=0),
+    RankCVM(random_state=0),
+    RankSVMz(),
+    RankSVMz(kernel="linear", random_state=0),
     Particle(),
     Particle(variant="map"),
     PMLLRS(eta=0.1),

@@ -40,7 +40,7 @@ def test_product(kind, intercept):
     operator = make_operator(kind, X, intercept)
     np.testing.assert_allclose(operator.product(V), (X @ X.T + intercept) @ V, atol=1e-12)
     assert operator.shape == (17, 17)
-    assert operator.intercept is intercept
+    assert operator.intercept == intercept
 
 
 @pytest.mark.parametrize("intercept", [False, True])

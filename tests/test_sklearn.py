@@ -4,13 +4,17 @@ import sklearn
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from skml_odm import MLODM, PMLLRS, Particle, RankSVM
+from skml_odm import MLODM, PMLLRS, Particle, RankCVM, RankLSVM, RankSVM, RankSVMz
 
 ESTIMATORS = [
     MLODM(),
     MLODM(kernel="linear"),
     RankSVM(),
     RankSVM(kernel="linear"),
+    RankLSVM(),
+    RankCVM(),
+    RankSVMz(),
+    RankSVMz(kernel="linear"),
     Particle(),
     Particle(variant="map"),
     PMLLRS(),

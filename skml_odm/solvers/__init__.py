@@ -3,10 +3,15 @@
 A solver never sees an estimator. Each takes ``(operator, loss, *, tol, max_iter, verbose)`` and
 returns a :class:`~skml_odm.solvers.result.Result`.
 
-==========  ======================================================================
-auto        block coordinate descent, handing over to Newton's method when slow
-newton      Newton's method in function space, conjugate gradients inside
-bcd         dual block coordinate descent with exact block steps
-m3          dual block coordinate descent with multiplicative updates (paper 000)
-==========  ======================================================================
+====================  ========================================================================
+auto                  block coordinate descent and Newton's method take turns
+newton                Newton's method in function space, conjugate gradients inside
+bcd                   dual block coordinate descent, exact or multiplicative (M³) block steps
+frank_wolfe           Frank-Wolfe steps on the simplex of label pairs (paper 003), for Rank-CVM
+hinge_auto            for Rank-SVM: multipliers, handing over to proximal_newton when slow
+multipliers           method of multipliers, coordinate steps over label pairs
+proximal_newton       proximal point method with Newton's method inside
+balanced_frank_wolfe  Frank-Wolfe steps with a minimum-cost circulation each (paper 003)
+binary_svm            one weighted binary SVM per label; its own signature, for it has no pairs
+====================  ========================================================================
 """

@@ -1,4 +1,4 @@
-"""Hinge loss on label pairs: its value and subgradient, and the steps of Rank-SVM's dual on pair multipliers.
+"""Hinge loss on label pairs: value, subgradient, and steps on the multipliers of Rank-SVM's dual.
 
 Row i has a multiplier 0 ≤ α_ikl ≤ c_i for every relevant label k and irrelevant label l; its
 coefficients are A_ik = Σ_l α_ikl and A_il = −Σ_k α_ikl. ``order[i]`` lists the row's labels, its
@@ -138,7 +138,7 @@ def free_laplacian(
     const double[::1] multipliers,
     double[:, ::1] laplacian,
 ):
-    """Add Σ α(c − α)/c · (e_k − e_l)(e_k − e_l)ᵀ to ``laplacian``: what free multipliers can move."""
+    """Add Σ α(c − α)/c · (e_k − e_l)(e_k − e_l)ᵀ to ``laplacian``: what free ones can move."""
     cdef Py_ssize_t q = order.shape[1], i, a, b, k, other, p, s
     cdef double freedom, alpha, c
     with nogil:
@@ -170,7 +170,7 @@ def shift_free(
     double[::1] multipliers,
     double[:, ::1] coefficients,
 ):
-    """Move every multiplier by −α(c − α)/c · (potential_k − potential_l); recompute coefficients."""
+    """Move all multipliers by −α(c − α)/c · (potential_k − potential_l); recompute coefficients."""
     cdef Py_ssize_t q = order.shape[1], i, j, a, b, k, other, p, s
     cdef double alpha, c
     with nogil:

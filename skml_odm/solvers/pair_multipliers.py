@@ -51,7 +51,7 @@ class PairMultipliers:
             return 0.0
         capacity = self.loss.weight @ self.loss.n_pairs
         smallest = reach * self.loss.shape[1] / capacity if capacity > 0.0 else 0.0
-        return max(curvature * operator.mean_diagonal(), smallest)
+        return max(curvature * operator.diagonal().mean(), smallest)
 
     def coefficients(self):
         """A of the multipliers."""

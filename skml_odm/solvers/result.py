@@ -31,6 +31,8 @@ class Result:
         As known during the iteration; estimates for some solvers.
     lp_solver : str
         Which solver found the biases where these are a linear program, else "none".
+    margin : float
+        The margin asked of every label pair.
     """
 
     coefficients: np.ndarray
@@ -42,6 +44,7 @@ class Result:
     converged: bool
     trace: list = field(default_factory=list)
     lp_solver: str = "none"
+    margin: float = 1.0
 
     @property
     def dual(self):

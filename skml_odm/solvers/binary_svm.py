@@ -1,0 +1,325 @@
+"""One weighted binary SVM per label, each with its certificate.
+
+For the label's signs y, costs c and an operator K, in signed dual coefficients a:
+
+    primal  ½ aᵀK a + Σ_i c_i (1 − y_i f_i)₊,   f = K a + b,
+    dual    Σ_i |a_i| − ½ aᵀK a,   0 ≤ y_i a_i ≤ c_i,   and Σ a = 0 where the intercept b is free.
+
+With u = 1 − y f their difference is Σ (c_i − |a_i|)(u_i)₊ + |a_i|(−u_i)₊, a sum of nonnegative
+terms: no digit is lost to cancellation.
+
+LIBSVM or LIBLINEAR brings a label's coefficients close to the optimum. LIBSVM keeps the kernel in
+single precision and neither promises a duality gap, so coordinate steps in double precision finish
+the work until the gap is certified.
+"""
+
+import warnings
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, LinearSVC
+
+from ._binary_svm import descend
+from .result import Result, Trace, relative_gap
+
+# Problems of at most this many rows are solved to rounding, whatever the tolerance: it costs
+# nothing, and equal problems then have equal solutions.
+SMALL = 64
+# Without a kernel matrix, coordinate steps see that of at most this many rows at a time.
+BLOCK = 1500
+# Entries of K read by one compiled call, so that Ctrl-C is noticed soon.
+ENTRIES_PER_CALL = 100_000_000
+# Coordinate steps per row after which coefficients inside their bounds, if these are few, are
+# moved together: one by one they creep where the kernel has low rank.
+STEPS_PER_ROW = 20
+FEW = 400
+# Multiplications, about, that this may cost (times the constant of an eigendecomposition).
+WORK_ON_INNER = 200_000_000
+# LIBSVM's kernel values have single precision: it cannot do better than this.
+LIBSVM_TOLERANCE = 1e-6
+# Iterations after which they are taken to be stuck and leave the rest to the steps here.
+LIBSVM_ITERATIONS = 100
+LIBLINEAR_ITERATIONS = 300
+# Marks the dual coefficient of each row in LIBLINEAR's weights; its square is lost in rounding.
+MARK = 2.0**-40
+ROUNDING = 1e-14
+
+
+def binary_svms(operator, indicator, cost, start, *, balanced, tol, max_iter, verbose=0):
+    """Solve one weighted binary SVM per label.
+
+    Parameters
+    ----------
+    operator : KernelOperator or LinearOperator
+        With an intercept it means K + 1: a regularised intercept, unless ``balanced``.
+    indicator, cost : ndarray of shape (m, q)
+        Positive rows, and the cost c of each row, of each label.
+    start : callable
+        ``start(operator, sign, cost, tol, max_iter)`` returns coefficients to begin with and the
+        iterations spent on them.
+    balanced : bool
+        Whether each label has a free intercept: coefficients then sum to zero.
+    tol : float
+        Relative duality gap of every label.
+    max_iter : int
+        Iterations per label; m coordinate steps or one pass over the rows are one.
+    verbose : int
+
+    Returns
+    -------
+    Result
+    """
+    m, q = indicator.shape
+    A, b = np.zeros((m, q)), np.zeros(q)
+    trace = Trace("binary-svm", verbose)
+    n_iter = 1
+    for k in range(q):
+        problem = _Label(operator, np.where(indicator[:, k], 1.0, -1.0), cost[:, k], balanced)
+        if balanced and problem.one_sided:
+            b[k] = problem.sign_of_all
+        else:
+            a, used = start(operator, problem.sign, problem.cost, tol, max_iter)
+            problem.make_feasible(a)
+            used += problem.finish(a, tol, max_iter - used)
+            A[:, k], b[k] = a, problem.intercept
+            n_iter = max(n_iter, used)
+        trace.add(k + 1, problem.primal, problem.difference)
+
+    scores = operator.product(A)
+    if balanced:
+        scores += b
+    elif operator.intercept:
+        b = A.sum(axis=0)
+    margin_lack = 1.0 - np.where(indicator, scores, -scores)
+    hinge = np.maximum(margin_lack, 0.0)
+    primal = 0.5 * np.vdot(A, scores - b if balanced else scores) + np.vdot(cost, hinge)
+    difference = np.vdot(cost - np.abs(A), hinge) + np.vdot(np.abs(A), hinge - margin_lack)
+    converged = relative_gap(primal, difference) <= tol
+    return Result(A, b, scores, primal, difference, n_iter, converged, trace.entries)
+
+
+class _Label:
+    """The problem of one label, and the certificate of the coefficients last looked at."""
+
+    def __init__(self, operator, sign, cost, balanced):
+        self.operator = operator
+        self.sign = sign
+        self.cost = np.ascontiguousarray(cost)
+        self.balanced = balanced
+        self.lower = np.where(sign < 0, -cost, 0.0)
+        self.upper = np.where(sign > 0, cost, 0.0)
+        self.intercept = self.primal = self.difference = 0.0
+
+    @property
+    def one_sided(self):
+        """Whether all rows that count have the same sign: the constant score ±1 is optimal."""
+        return len(np.unique(self.sign[self.cost > 0])) < 2
+
+    @property
+    def sign_of_all(self):
+        signs = self.sign[self.cost > 0]
+        return signs[0] if len(signs) else 0.0
+
+    def make_feasible(self, a):
+        """Undo the rounding of a solver: back into the box, and to a sum of zero."""
+        np.clip(a, self.lower, self.upper, out=a)
+        if self.balanced:
+            positive, negative = a[a > 0].sum(), -a[a < 0].sum()
+            if abs(positive - negative) > ROUNDING * positive:
+                # the heavier side gives way, which keeps it in the box
+                smaller = min(positive, negative)
+                a[a > 0] *= smaller / max(positive, smaller, np.finfo(float).tiny)
+                a[a < 0] *= smaller / max(negative, smaller, np.finfo(float).tiny)
+
+    def certify(self, a):
+        """Scores of ``a`` without a free intercept; sets the intercept, primal and difference."""
+        scores = self.operator.product(a[:, None])[:, 0]
+        if self.balanced:
+            self.intercept = best_intercept(scores, self.sign, self.cost)
+        lack = 1.0 - self.sign * (scores + self.intercept)
+        hinge = np.maximum(lack, 0.0)
+        self.primal = 0.5 * (a @ scores) + self.cost @ hinge
+        self.difference = (self.cost - abs(a)) @ hinge + abs(a) @ (hinge - lack)
+        return scores
+
+    def finish(self, a, tol, max_iter):
+        """Coordinate steps until the gap is at most ``tol``; returns the iterations spent."""
+        m = len(a)
+        steps, budget = 0, m * max_iter
+        violation, settled, before = tol, False, np.inf
+        while True:
+            scores = self.certify(a)
+            finest = ROUNDING * max(1.0, np.abs(scores).max())
+            done = relative_gap(self.primal, self.difference) <= tol
+            if steps >= budget or (done and m > SMALL):
+                break
+            # what is left may be the rounding that the scores gathered on the way, or for good
+            if settled and (done or self.difference > 0.5 * before):
+                break
+            before = self.difference
+            if done:
+                violation = finest
+            rows, K = self._block(scores, a)
+            limit = max(1, min(STEPS_PER_ROW * len(K), ENTRIES_PER_CALL // (3 * len(K))))
+            limit = min(limit, budget - steps)
+            part, part_scores = a[rows].copy(), scores[rows].copy()
+            sign, lower, upper = self.sign[rows], self.lower[rows], self.upper[rows]
+            taken = descend(
+                K, sign, lower, upper, part, part_scores, self.balanced, violation, limit
+            )
+            steps += taken
+            settled = taken < limit and violation <= finest
+            if taken == limit:
+                move_inner(K, sign, lower, upper, part, part_scores, self.balanced)
+            else:
+                violation = max(0.1 * violation, finest)
+            a[rows] = part
+        return -(-steps // m)
+
+    def _block(self, scores, a):
+        """Rows to work on and their kernel matrix: all of them, or those that violate most."""
+        if self.operator.matrix is not None:
+            return slice(None), np.ascontiguousarray(self.operator.matrix)
+        rows = np.flatnonzero(self.cost)
+        if len(rows) > BLOCK:
+            slope = scores + self.intercept - self.sign
+            movable = np.where(slope < 0, a < self.upper, a > self.lower)
+            inside = (a > self.lower) & (a < self.upper)
+            wanted = np.where(movable, np.abs(slope), 0.0) + np.where(inside, 1.0, 0.0)
+            rows = np.sort(rows[np.argpartition(-wanted[rows], BLOCK)[:BLOCK]])
+        K = self.operator.gram(rows)
+        if self.operator.intercept and not self.balanced:
+            K += 1.0
+        return rows, np.ascontiguousarray(K)
+
+
+def move_inner(K, sign, lower, upper, a, scores, balanced):
+    """Move the coefficients inside their bounds to the optimum of their own; in place.
+
+    An active-set method: Newton steps, or steps along flat directions that still gain, each as
+    far as the bounds allow, until no bound stops a step or the work exceeds its share.
+    """
+    inner = np.flatnonzero((a > lower) & (a < upper))
+    rounds = 1 + WORK_ON_INNER // max(1, len(inner)) ** 3
+    for _ in range(rounds if len(inner) <= FEW else 0):
+        if len(inner) <= balanced:
+            break
+        H = K[np.ix_(inner, inner)]
+        direction, length = inner_direction(H, (sign - scores)[inner], balanced)
+        bound = np.where(direction > 0, upper[inner], lower[inner])
+        room = np.full(len(inner), np.inf)
+        np.divide(bound - a[inner], direction, out=room, where=direction != 0)
+        length = min(length, room.min())
+        if not np.isfinite(length):
+            break
+        stopped = room <= length
+        a[inner] = np.where(stopped, bound, a[inner] + length * direction)
+        scores[inner] += length * (H @ direction)
+        inner = inner[~stopped]
+        if not stopped.any():
+            break
+
+
+def inner_direction(H, residual, balanced):
+    """Direction of ascent for ½dᵀH d − rᵀd, and how long it is good: 1, or ∞ where H is flat."""
+    if balanced:
+        # directions sum to zero: they live in the range of I − 11ᵀ/n
+        H = H - H.mean(axis=0)
+        H -= H.mean(axis=1, keepdims=True)
+        residual = residual - residual.mean()
+    values, vectors = np.linalg.eigh(H)
+    along = vectors.T @ residual
+    flat = values <= 1e-12 * values[-1]
+    if np.linalg.norm(along[flat]) > 1e-9 * np.linalg.norm(residual) + ROUNDING:
+        direction, length = vectors[:, flat] @ along[flat], np.inf
+    else:
+        direction, length = vectors[:, ~flat] @ (along[~flat] / values[~flat]), 1.0
+    return direction - direction.mean() if balanced else direction, length
+
+
+def best_intercept(scores, sign, cost):
+    """argmin_b Σ c_i (1 − y_i (f_i + b))₊; the middle where the minimum is an interval.
+
+    The sum falls with slope −(cost of positive rows with y − f above b) and rises with the cost of
+    negative rows with y − f below b.
+    """
+    knots = sign - scores
+    order = np.argsort(knots)
+    order = order[cost[order] > 0]
+    knots = knots[order]
+    rises = np.cumsum(cost[order])
+    # slope right of each knot
+    slope = rises - cost[sign > 0].sum()
+    flat = 1e-12 * rises[-1]
+    first = np.searchsorted(slope, -flat)
+    last = np.searchsorted(slope, flat, side="right")
+    return 0.5 * (knots[min(first, len(knots) - 1)] + knots[min(last, len(knots) - 1)])
+
+
+def from_zero(operator, sign, cost, tol, max_iter):
+    """Begin with all coefficients zero."""
+    return np.zeros(len(sign)), 0
+
+
+def from_libsvm(operator, sign, cost, tol, max_iter):
+    """Begin where LIBSVM ends: its intercept is free and not regularised."""
+    m = len(sign)
+    rows = np.flatnonzero(cost)
+    kept = slice(None) if len(rows) == m else rows
+    if operator.matrix is None:
+        kernel, X = "linear", operator.X[kept]
+    else:
+        kernel, X = "precomputed", operator.matrix[kept][:, kept]
+    machine = SVC(
+        C=1.0,
+        kernel=kernel,
+        tol=max(0.5 * tol, LIBSVM_TOLERANCE),
+        max_iter=min(m * min(max_iter, LIBSVM_ITERATIONS), np.iinfo(np.int32).max),
+        random_state=0,  # unused, but None would draw from the global generator
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(X, sign[kept], sample_weight=cost[kept])
+    a = np.zeros(m)
+    found = machine.dual_coef_
+    found = found.toarray() if sparse.issparse(found) else found
+    a[rows[machine.support_]] = found[0]
+    return a, -(-int(machine.n_iter_[0]) // m)
+
+
+def from_liblinear(operator, sign, cost, tol, max_iter, random_state=None):
+    """Begin where LIBLINEAR ends: its intercept is one more, regularised weight.
+
+    LIBLINEAR reports weights, but not the dual coefficients they are made of. A feature of its own
+    for each row, of a size whose square is lost in rounding, changes nothing but has the row's
+    coefficient as its weight.
+    """
+    m = len(sign)
+    rows = np.flatnonzero(cost)
+    a = np.zeros(m)
+    if not len(rows):
+        return a, 0
+    parts = [sparse.csr_matrix(operator.X[rows])]
+    if operator.intercept:
+        parts.append(sparse.csr_matrix(np.ones((len(rows), 1))))
+    parts.append(MARK * sparse.eye(len(rows), format="csr"))
+    X, sign, cost = sparse.hstack(parts, format="csr"), sign[rows], cost[rows]
+    if len(np.unique(sign)) < 2:
+        # LIBLINEAR wants two classes: a row in a dimension of its own disturbs nobody
+        X = sparse.block_diag([X, sparse.eye(1)], format="csr")
+        sign, cost = np.append(sign, -sign[0]), np.append(cost, cost[0])
+    machine = LinearSVC(
+        loss="hinge",
+        dual=True,
+        fit_intercept=False,
+        tol=0.5 * tol,
+        max_iter=min(max_iter, LIBLINEAR_ITERATIONS),
+        random_state=random_state,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(X, sign, sample_weight=cost)
+    first = X.shape[1] - len(sign)
+    a[rows] = machine.coef_[0, first : first + len(rows)] / MARK
+    return a, int(machine.n_iter_)
