@@ -4,7 +4,9 @@ An *estimator* checks its input, describes the learning problem as a *loss* over
 *operator* V ↦ K V, hands both to a *solver* that returns coefficients with a certificate, and turns
 scores into labels with a *threshold*. Data goes one way through these rooms:
 
-- :mod:`skml_odm.mlodm`, :mod:`skml_odm.rank_svm` and so on the estimators;
+- :mod:`skml_odm.mlodm`, :mod:`skml_odm.rank_svm` and so on the estimators,
+  :mod:`skml_odm.particle` (with :mod:`skml_odm.propagation`), :mod:`skml_odm.pml_lrs` (with
+  :mod:`skml_odm.solvers.low_rank_sparse`) those of partial labels they are compared with;
   :mod:`skml_odm.base` what they share with the host,
 - :mod:`skml_odm.validation` checks of what users pass in,
 - :mod:`skml_odm.kernels`, :mod:`skml_odm.operators` what a solver knows of the features,
@@ -17,6 +19,8 @@ scores into labels with a *threshold*. Data goes one way through these rooms:
 
 try:
     from .mlodm import MLODM
+    from .particle import Particle
+    from .pml_lrs import PMLLRS
     from .pmlodm import PMLODM
     from .rank_cvm import RankCVM
     from .rank_lsvm import RankLSVM
@@ -31,4 +35,14 @@ except ModuleNotFoundError as error:
     ) from error
 
 __version__ = "0.1.0"
-__all__ = ["MLODM", "PMLODM", "RankCVM", "RankLSVM", "RankSVM", "RankSVMz", "__version__"]
+__all__ = [
+    "MLODM",
+    "PMLLRS",
+    "PMLODM",
+    "Particle",
+    "RankCVM",
+    "RankLSVM",
+    "RankSVM",
+    "RankSVMz",
+    "__version__",
+]

@@ -34,21 +34,12 @@ from .validation import (
 SCORED_ENTRIES = 4_000_000
 
 
-class KernelLabelRanker(MLClassifierBase):
-    """Base of the estimators that score labels with a kernel and cut the scores with a threshold.
+class LabelRanker(MLClassifierBase):
+    """Base of all estimators: what the host and scikit-learn expect around a learning problem.
 
-    A subclass has the parameters ``C, kernel, gamma, degree, coef0, fit_intercept, solver, tol,
-    max_iter, random_state, verbose`` and, as a parameter or an attribute, ``threshold``. It lists
-    the names of its ``solvers``, says if it ``needs_pairs`` of labels, and defines
-
-    ``_check_parameters()``
-        raise for invalid values of further parameters;
-    ``_solve(X, operator, indicator, sample_weight)``
-        return a :class:`~skml_odm.solvers.result.Result`.
+    A subclass defines ``fit``, which starts with ``_validated_pair`` and ends with ``_remember``,
+    ``label_scores``, and either an attribute ``threshold_`` or a ``_decision`` of its own.
     """
-
-    solvers: ClassVar[Collection[str]] = ()
-    needs_pairs: ClassVar[bool] = True
 
     @property
     def copyable_attrs(self):
@@ -65,6 +56,90 @@ class KernelLabelRanker(MLClassifierBase):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def decision_function(self, X):
+        """Scores minus thresholds: a label is predicted where this is positive.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels), or (n_samples,) if y was one-dimensional in fit
+        """
+        decision = self._decision(X)
+        return decision[:, 0] if self._container == "column" else decision
+
+    def predict(self, X):
+        """Predict the labels of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or csr_matrix of shape (n_samples, n_labels)
+            In the container of y in fit: sparse for sparse, dense for dense, class values for a
+            one-dimensional y.
+        """
+        decision = self.decision_function(X)
+        return decode(decision.reshape(len(decision), -1) > 0, self.classes_, self._container)
+
+    def _decision(self, X):
+        scores = self.label_scores(X)
+        scores -= self.threshold_(scores)
+        return scores
+
+    def _validated(self, X, reset):
+        X = validate_data(
+            self,
+            as_plain_array(X),
+            reset=reset,
+            accept_sparse="csr",
+            dtype=np.float64,
+            order=None if sparse.issparse(X) else "C",
+        )
+        return canonical(X) if sparse.issparse(X) else X
+
+    def _validated_pair(self, X, y):
+        """Training rows and a :class:`~skml_odm.validation.Target` of as many rows."""
+        X = self._validated(X, reset=True)
+        target = Target(y)
+        if X.shape[0] != len(target):
+            raise ValueError(
+                f"X and y must have the same number of rows; got {X.shape[0]} and {len(target)}."
+            )
+        return X, target
+
+    def _remember(self, target):
+        """What predictions need to know of the labels."""
+        self.n_labels_ = target.indicator.shape[1]
+        self.classes_ = target.classes
+        self._container = target.container
+
+
+class KernelLabelRanker(LabelRanker):
+    """Base of the estimators that score labels with a kernel and cut the scores with a threshold.
+
+    A subclass has the parameters ``C, kernel, gamma, degree, coef0, fit_intercept, solver, tol,
+    max_iter, random_state, verbose`` and, as a parameter or an attribute, ``threshold``. It lists
+    the names of its ``solvers``, says if it ``needs_pairs`` of labels, and defines
+
+    ``_check_parameters()``
+        raise for invalid values of further parameters;
+    ``_solve(X, operator, indicator, sample_weight)``
+        return a :class:`~skml_odm.solvers.result.Result`.
+    """
+
+    solvers: ClassVar[Collection[str]] = ()
+    needs_pairs: ClassVar[bool] = True
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
@@ -92,12 +167,7 @@ class KernelLabelRanker(MLClassifierBase):
         self._check_common_parameters()
         self._check_parameters()
         threshold = make_threshold(self.threshold)
-        X = self._validated(X, reset=True)
-        target = Target(y)
-        if X.shape[0] != len(target):
-            raise ValueError(
-                f"X and y must have the same number of rows; got {X.shape[0]} and {len(target)}."
-            )
+        X, target = self._validated_pair(X, y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
@@ -139,9 +209,7 @@ class KernelLabelRanker(MLClassifierBase):
         self.objective_ = float(result.primal)
         self.dual_gap_ = float(result.gap)
         self.n_iter_ = int(result.n_iter)
-        self.n_labels_ = n_labels
-        self.classes_ = target.classes
-        self._container = target.container
+        self._remember(target)
         scores, labels = result.scores[:, :n_labels], self._labels_to_cut(indicator)
         self.threshold_ = threshold.fit(scores, labels, sample_weight, result.margin)
         return self
@@ -171,37 +239,6 @@ class KernelLabelRanker(MLClassifierBase):
             np.matmul(self._kernel.between(X[rows], train), self.dual_coef_, out=scores[rows])
         scores += self.intercept_
         return scores
-
-    def decision_function(self, X):
-        """Scores minus thresholds: a label is predicted where this is positive.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels), or (n_samples,) if y was one-dimensional in fit
-        """
-        scores = self.label_scores(X)
-        scores -= self.threshold_(scores)
-        return scores[:, 0] if self._container == "column" else scores
-
-    def predict(self, X):
-        """Predict the labels of rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or csr_matrix of shape (n_samples, n_labels)
-            In the container of y in fit: sparse for sparse, dense for dense, class values for a
-            one-dimensional y.
-        """
-        decision = self.decision_function(X)
-        return decode(decision.reshape(len(decision), -1) > 0, self.classes_, self._container)
 
     def _check_common_parameters(self):
         check_real("C", self.C, 0, open_low=True)

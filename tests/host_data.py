@@ -13,18 +13,21 @@ from skmultilearn.base import MLClassifierBase
 from skmultilearn.cluster import FixedLabelSpaceClusterer, RandomLabelSpaceClusterer
 from skmultilearn.ensemble import LabelSpacePartitioningClassifier, MajorityVotingClassifier
 
-from skml_odm import MLODM, PMLODM, RankCVM, RankLSVM, RankSVM, RankSVMz
+from skml_odm import MLODM, PMLLRS, PMLODM, Particle, RankCVM, RankLSVM, RankSVM, RankSVMz
 
 ESTIMATORS = [
     MLODM(random_state=0),
     MLODM(kernel="linear", threshold="per-label", random_state=0),
     RankSVM(random_state=0),
-    PMLODM(random_state=0),
+    PMLODM(C=10.0, threshold="regression", random_state=0),
     PMLODM(confidence="paper", C=1000.0),
     RankLSVM(random_state=0),
     RankCVM(random_state=0),
     RankSVMz(),
     RankSVMz(kernel="linear", random_state=0),
+    Particle(),
+    Particle(variant="map"),
+    PMLLRS(eta=0.1),
 ]
 SPARSE_FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
 SPARSE_TYPES = [f"{name}_{kind}" for name in SPARSE_FORMATS for kind in ("matrix", "array")]
@@ -44,6 +47,11 @@ X_ALL, Y_ALL = make_data()
 X, X_NEW, Y, Y_NEW = train_test_split(X_ALL, Y_ALL, test_size=0.33, random_state=42)
 N_LABELS = Y.shape[1]
 COLUMN = Y[:, 0]
+
+
+def main_parameter(estimator):
+    """The name of the number that decides most about a model."""
+    return "C" if hasattr(estimator, "C") else "eta"
 
 
 def as_array(labels):

@@ -242,6 +242,18 @@ def test_inputs_stay_unchanged(one_of_each, kernel, convert):
     assert changed == []
 
 
+@pytest.mark.parametrize("convert", [np.array, shuffled_csr], ids=lambda convert: convert.__name__)
+def test_inputs_of_every_estimator_stay_unchanged(estimator, convert):
+    """The same, for estimators without a kernel and without sample weights, too."""
+    given = X_train, X_new, y = convert(X), convert(X_NEW), convert(Y)
+    before = list(map(stored_bytes, given))
+    model = estimator.fit(X_train, y)
+    model.decision_function(X_new)
+    assert list(map(stored_bytes, given)) == before
+    # indices in another order are the same matrix
+    assert_same_model(clone(estimator).fit(X, Y), model, X_new)
+
+
 def test_precomputed_kernel_stays_unchanged(one_of_each):
     """A kernel matrix of the user is not overwritten, and gives the model of the kernel."""
     K, K_new = rbf_kernel(X, gamma=0.5), rbf_kernel(X_NEW, X, gamma=0.5)

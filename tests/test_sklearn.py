@@ -4,7 +4,7 @@ import sklearn
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from skml_odm import MLODM, PMLODM, RankCVM, RankLSVM, RankSVM, RankSVMz
+from skml_odm import MLODM, PMLLRS, PMLODM, Particle, RankCVM, RankLSVM, RankSVM, RankSVMz
 
 ESTIMATORS = [
     MLODM(),
@@ -17,6 +17,9 @@ ESTIMATORS = [
     RankCVM(),
     RankSVMz(),
     RankSVMz(kernel="linear"),
+    Particle(),
+    Particle(variant="map"),
+    PMLLRS(),
 ]
 
 

@@ -4,5 +4,6 @@ Synthetic data is scikit-learn's business: ``sklearn.datasets.make_multilabel_cl
 """
 
 from .embedded import load_digit_attributes
+from .noise import add_candidate_noise
 
-__all__ = ["load_digit_attributes"]
+__all__ = ["add_candidate_noise", "load_digit_attributes"]
