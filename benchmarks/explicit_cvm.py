@@ -1,7 +1,11 @@
 """Rank-CVM as paper 003 writes it down: the recursions of Section 7.4 on explicit pairs, in NumPy.
 
 The yardstick for ``solver="frank-wolfe"``: the same steps, with a gradient vector over all label
-pairs. Whatever does not change is computed once, and no step allocates memory.
+pairs. Whatever does not change is computed once, and no step allocates memory for it.
+
+Eq. 53 has a sum over the q labels for every pair, Σ_k h_k h'_k. Two versions: ``counted`` computes
+it anew in every step, as the paper counts the costs, O((3q + 7) Σ|Y||N|); ``tuned`` knows that only
+two terms of it can differ from zero.
 """
 
 import time
@@ -9,7 +13,7 @@ import time
 import numpy as np
 
 
-def fit_explicit_cvm(K, indicator, C, epsilon, seconds=np.inf):
+def fit_explicit_cvm(K, indicator, C, epsilon, version="tuned", seconds=np.inf):
     """Frank-Wolfe steps until |z| ≤ ``epsilon`` or the time is over.
 
     Parameters
@@ -17,7 +21,9 @@ def fit_explicit_cvm(K, indicator, C, epsilon, seconds=np.inf):
     K : ndarray of shape (m, m)
         The kernel matrix; the regularised bias adds 1 to it.
     indicator : ndarray of shape (m, q), bool
-    C, epsilon, seconds : float
+    C, epsilon : float
+    version : {"tuned", "counted"}
+    seconds : float
 
     Returns
     -------
@@ -48,7 +54,10 @@ def fit_explicit_cvm(K, indicator, C, epsilon, seconds=np.inf):
     def theta_column(at):
         """Θ of one pair with all others (Eq. 53), into ``column``."""
         np.take(kernel[row[at]], row, out=column)
-        np.subtract(h[up[at]], h[down[at]], out=signs)
+        if version == "counted":
+            np.dot(h[:, at], h, out=signs)
+        else:
+            np.subtract(h[up[at]], h[down[at]], out=signs)
         np.multiply(column, signs, out=column)
         column[at] += 1.0 / c[at]
 

@@ -39,9 +39,14 @@ def make_problem(seed, largest=40):
     return KernelOperator(pairwise_kernels(X, metric=kernel), intercept), loss
 
 
+def stored_pairs(loss):
+    """Every label pair as (row, relevant, irrelevant label), in the order of the multipliers."""
+    return sorted((tuple(map(int, pair)) for pair in pair_rows(loss)), key=lambda p: (*p[1:], p[0]))
+
+
 def explicit_theta(operator, loss):
     """Θ of Eq. 38, and H."""
-    pairs = list(pair_rows(loss))
+    pairs = stored_pairs(loss)
     rows = [i for i, _, _ in pairs]
     H = np.zeros((loss.shape[1], len(pairs)))
     for at, (_, k, label) in enumerate(pairs):
@@ -70,11 +75,11 @@ def test_vertices_and_values_are_those_of_the_explicit_matrix(seed, pairwise):
     operator, loss = make_problem(seed)
     rng = np.random.default_rng(seed)
     theta, _ = explicit_theta(operator, loss)
-    pairs = [tuple(map(int, pair)) for pair in pair_rows(loss)]
+    pairs = stored_pairs(loss)
     point = Point(operator, loss, pairwise)
     free = np.flatnonzero(point.iterate.multipliers() == 0.0)
     for at in rng.permutation(free)[: rng.integers(len(free) + 1)]:
-        point.iterate.put(pairs[at][0], at, rng.exponential())
+        point.iterate.put(*pairs[at], rng.exponential())
     point.refresh()
     check_state(point, theta, pairs)
     for n in [1] * 25 + [50, 200]:
@@ -100,7 +105,7 @@ def test_certificate_and_coefficients_are_those_of_the_explicit_matrix(seed, pai
     # never worse than the paper's bound
     assert certificate.difference <= max(certificate.promise, 0.0) + 1e-12
     A = np.zeros(loss.shape)
-    for at, (i, _, _) in enumerate(pair_rows(loss)):
+    for at, (i, _, _) in enumerate(stored_pairs(loss)):
         A[i] += alpha[at] * H[:, at]
     np.testing.assert_allclose(point.coefficients, A, atol=1e-14)
     np.testing.assert_allclose(point.scores, full_matrix(operator) @ A, atol=1e-12)
@@ -222,7 +227,7 @@ def test_results_are_computed_anew_wherever_a_call_ends(seed, pairwise, monkeypa
     operator, loss = make_problem(seed)
     options = {"tol": 1e-12, "max_iter": 10**5, "pairwise": pairwise, "absolute": 1e-3}
     usual = frank_wolfe(operator, loss, **options)
-    monkeypatch.setattr("skml_odm.solvers.frank_wolfe.ROWS_PER_CALL", 1)
+    monkeypatch.setattr("skml_odm.solvers.frank_wolfe.PAIRS_PER_CALL", 1)
     result = frank_wolfe(operator, loss, **options)
     assert result.n_iter == usual.n_iter
     np.testing.assert_allclose(result.scores, operator.product(result.coefficients), atol=1e-14)

@@ -6,14 +6,17 @@ A pair (i, k, l) has the derivative g = f_ik − f_il + α_ikl/c_i, F = K A the 
 coefficients A = Hα. A step moves weight λ to the pair of smallest g: all the paper's gradient
 vector over Σ|Y||N| pairs needs is two columns of F, which change by ±λ K_:i.
 
-F is stored label by label. Scores, α and gradients share a lazy factor, ``scale``, which takes the
-(1 − λ) of every step. For each row a lower bound of its smallest g is carried along: a step lowers
-no g of row j by more than λ(|K_ij| + K_ij(y_jl − y_jk)), y the 0/1 relevance. A row is looked at
-only if its bound is below the best pair so far, so the pair found is exactly the best. That spares
-few rows while steps are long: with K + 1 a step lowers the bounds of all rows at once.
+Pairs are stored group by group, one group for every two labels (k, l). A step with the vertex
+(i, k*, l*) changes the g of row j in a group by λ s K_ij, s = [k=k*] + [l=l*] − [k=l*] − [l=k*]. So
+a lower bound of the smallest g of a group can be carried along: it rises by λ s min K_:i or falls
+by λ |s| max K_:i. Most of that is the same for all rows, and a group is looked at only if its bound
+is below the best pair so far; the pair found is exactly the best.
+
+Scores, α, gradients and bounds share a lazy factor, ``scale``, which takes the (1 − λ) of every
+step.
 """
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY, isnan
 import numpy as np
 
 # Steps of length 1 would lose all that is known; exact arithmetic has none.
@@ -28,9 +31,22 @@ cdef double NEGLIGIBLE = 1e-17
 
 cdef struct Pair:
     # Instance, its relevant and irrelevant label, and where its multiplier stands.
-    Py_ssize_t row, up, down, index
-    # its derivative, in stored units
+    int row, up, down
+    Py_ssize_t index
+    # its derivative when it was last looked at, in stored units
     double slope
+
+
+PAIR = np.dtype(
+    [
+        ("row", np.intc),
+        ("up", np.intc),
+        ("down", np.intc),
+        ("index", np.intp),
+        ("slope", np.float64),
+    ],
+    align=True,
+)
 
 
 cdef void shift_scores(
@@ -45,16 +61,34 @@ cdef void shift_scores(
         down[j] -= change
 
 
-cdef void lower_bounds(
-    double* bound, const double* relevant_up, const double* relevant_down,
-    const double* column, double shift, double step, Py_ssize_t n,
+cdef double smallest_slope(
+    const double* up, const double* down, const double* ridge, const int* rows, Py_ssize_t n,
 ) noexcept nogil:
-    """Subtract from every row's bound the most that one of its gradients may have fallen."""
-    cdef Py_ssize_t j
-    cdef double change
-    for j in range(n):
-        change = step * (column[j] + shift)
-        bound[j] -= fabs(change) + change * (relevant_down[j] - relevant_up[j])
+    """The smallest derivative of a group; four minima, so that none waits for another."""
+    cdef Py_ssize_t p, whole = n - n % 4
+    cdef double a = INFINITY, b = INFINITY, c = INFINITY, d = INFINITY
+    for p in range(0, whole, 4):
+        a = min(a, up[rows[p]] - down[rows[p]] + ridge[p])
+        b = min(b, up[rows[p + 1]] - down[rows[p + 1]] + ridge[p + 1])
+        c = min(c, up[rows[p + 2]] - down[rows[p + 2]] + ridge[p + 2])
+        d = min(d, up[rows[p + 3]] - down[rows[p + 3]] + ridge[p + 3])
+    for p in range(whole, n):
+        a = min(a, up[rows[p]] - down[rows[p]] + ridge[p])
+    return min(min(a, b), min(c, d))
+
+
+cdef double smallest_value(const double* values, double sign, Py_ssize_t n) noexcept nogil:
+    """The smallest of the values times ``sign``."""
+    cdef Py_ssize_t j, whole = n - n % 4
+    cdef double a = INFINITY, b = INFINITY, c = INFINITY, d = INFINITY
+    for j in range(0, whole, 4):
+        a = min(a, sign * values[j])
+        b = min(b, sign * values[j + 1])
+        c = min(c, sign * values[j + 2])
+        d = min(d, sign * values[j + 3])
+    for j in range(whole, n):
+        a = min(a, sign * values[j])
+    return min(min(a, b), min(c, d))
 
 
 cdef class Iterate:
@@ -62,39 +96,39 @@ cdef class Iterate:
 
     Parameters
     ----------
-    order, n_relevant, weight, first
-        Each row's labels, relevant ones first; how many those are; c_i (zero for a row that takes
-        no part); where its multipliers begin, pair by pair.
-    relevant : ndarray of shape (q, m)
-        Relevance as 0.0 and 1.0.
+    start, rows
+        Where the pairs of the labels k and l begin, group q·k + l, and the rows they belong to,
+        in order.
+    weight : ndarray of shape (m,)
+        c_i.
     diagonal : ndarray of shape (m,)
         The diagonal of K, intercept included.
     shift : float
         What the intercept adds to every kernel value.
     pairwise : bool
         Take weight from the active pair of largest derivative, not from all in proportion.
+    q : int
+        Number of labels.
     """
 
-    cdef const int[:, ::1] order
-    cdef const int[::1] n_relevant
+    cdef const long long[::1] start
+    cdef const int[::1] rows
     cdef const double[::1] weight
-    cdef const long long[::1] first
-    cdef const double[:, ::1] relevant
     cdef const double[::1] diagonal
     cdef double shift
     cdef bint pairwise
     cdef Py_ssize_t m, q
-    # α/c of all pairs; pairs where it is positive; how many of them each row has
+    # α/c of all pairs, and the pairs where it is positive
     cdef double[::1] ridge
-    cdef long long[::1] active
-    cdef int[::1] active_row
-    cdef int[::1] n_active
-    cdef Py_ssize_t n_in_use
+    cdef Pair[::1] active
+    cdef Py_ssize_t n_active
     cdef double[:, ::1] scores
+    # at most the smallest derivative of each group; infinite for those without pairs
     cdef double[::1] bound
-    cdef double[::1] row_scores
+    # extremes of the columns of K met so far, the diagonal left out of the largest value
+    cdef double[::1] lowest
+    cdef double[::1] highest
     cdef double scale
-    cdef Py_ssize_t guess
     cdef Pair best
     cdef Pair away
     cdef Py_ssize_t away_position
@@ -103,68 +137,61 @@ cdef class Iterate:
     cdef readonly bint stalled
     """Whether the last step found nothing to gain."""
 
-    def __init__(
-        self, order, n_relevant, weight, first, relevant, diagonal, shift, pairwise, n_pairs,
-    ):
-        self.order, self.n_relevant, self.weight = order, n_relevant, weight
-        self.first, self.relevant, self.diagonal = first, relevant, diagonal
-        self.shift, self.pairwise = shift, pairwise
-        self.m, self.q = order.shape
+    def __init__(self, start, rows, weight, diagonal, shift, pairwise, q):
+        self.start, self.rows, self.weight = start, rows, weight
+        self.diagonal, self.shift, self.pairwise = diagonal, shift, pairwise
+        self.m, self.q = len(diagonal), q
         # pages that no active pair touches never take memory
-        self.ridge = np.zeros(n_pairs)
-        self.active = np.empty(n_pairs, dtype=np.int64)
-        self.active_row = np.empty(n_pairs, dtype=np.int32)
-        self.n_active = np.zeros(self.m, dtype=np.int32)
-        self.n_in_use = 0
-        self.scores = np.zeros((self.q, self.m))
-        self.bound = np.full(self.m, INFINITY)
-        self.row_scores = np.empty(self.q)
+        self.ridge = np.zeros(len(rows))
+        self.active = np.empty(len(rows), dtype=PAIR)
+        self.n_active = 0
+        self.scores = np.zeros((q, self.m))
+        self.bound = np.full(q * q, INFINITY)
+        self.lowest = np.full(self.m, np.nan)
+        self.highest = np.full(self.m, np.nan)
         self.scale = 1.0
-        self.guess = -1
         self.stalled = False
 
-    def put(self, Py_ssize_t row, Py_ssize_t index, double alpha):
+    def put(self, int row, int up, int down, double alpha):
         """Give a pair that has none a multiplier; call ``restart`` afterwards."""
-        self.add(row, index, alpha)
+        cdef Py_ssize_t group = up * self.q + down, begin = self.start[group]
+        members = np.asarray(self.rows)[begin:self.start[group + 1]]
+        self.add(Pair(row, up, down, begin + np.searchsorted(members, row), 0.0), alpha)
 
     def multipliers(self):
-        """α of all pairs, row by row."""
-        counts = np.diff(np.append(self.first, self.ridge.shape[0]))
-        return self.scale * np.asarray(self.ridge) * np.repeat(self.weight, counts)
+        """α of all pairs, group by group."""
+        return self.scale * np.asarray(self.ridge) * np.take(self.weight, self.rows)
 
     def coefficients(self):
         """A (m × q) of the multipliers, which are made to sum to 1 exactly; and Σ α²/c."""
         cdef double[:, ::1] result = np.zeros((self.m, self.q))
-        cdef Py_ssize_t a, i, p, s, at
+        cdef Py_ssize_t a
+        cdef Pair pair
         cdef double total = 0.0, squares = 0.0, alpha
-        for a in range(self.n_in_use):
-            total += self.ridge[self.active[a]] * self.weight[self.active_row[a]]
-        for a in range(self.n_in_use - 1, -1, -1):
-            at = self.active[a]
-            i = self.active_row[a]
-            p = self.n_relevant[i]
-            s = self.q - p
-            self.ridge[at] /= total
-            if self.ridge[at] == 0.0:
+        for a in range(self.n_active):
+            total += self.ridge[self.active[a].index] * self.weight[self.active[a].row]
+        for a in range(self.n_active - 1, -1, -1):
+            pair = self.active[a]
+            self.ridge[pair.index] /= total
+            if self.ridge[pair.index] == 0.0:
                 self.drop(a)
                 continue
-            alpha = self.ridge[at] * self.weight[i]
-            squares += alpha * self.ridge[at]
-            at -= self.first[i]
-            result[i, self.order[i, at // s]] += alpha
-            result[i, self.order[i, p + at % s]] -= alpha
+            alpha = self.ridge[pair.index] * self.weight[pair.row]
+            squares += alpha * self.ridge[pair.index]
+            result[pair.row, pair.up] += alpha
+            result[pair.row, pair.down] -= alpha
         return np.asarray(result), squares
 
     def restart(self, double[:, ::1] scores, double value):
         """Take the scores (q × m) and W of the current multipliers, computed anew."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t group
         self.scores = scores
         self.value = value
         self.scale = 1.0
         self.stalled = False
-        for i in range(self.m):
-            if self.weight[i] > 0.0:
-                self.bound[i] = -INFINITY
+        for group in range(self.q * self.q):
+            if self.start[group] < self.start[group + 1]:
+                self.bound[group] = -INFINITY
 
     def vertex(self):
         """The pair of smallest derivative as (row, relevant, irrelevant label, derivative)."""
@@ -216,92 +243,56 @@ cdef class Iterate:
         return done
 
     cdef void find_vertex(self) noexcept nogil:
-        cdef Py_ssize_t i, guess = self.guess, row = -1, second = -1
-        cdef double smallest = INFINITY, found
+        """Look first where the bound is smallest, then wherever it is below the best so far."""
+        cdef Py_ssize_t group, winner = 0
+        cdef double smallest, found
         cdef double* bound = &self.bound[0]
-        if guess >= 0:
-            smallest = bound[guess] = self.smallest_slope(guess, INFINITY)
-            row = guess
-        for i in range(self.m):
-            if bound[i] < smallest:
-                bound[i] = found = self.smallest_slope(i, smallest)
+        for group in range(1, self.q * self.q):
+            if bound[group] < bound[winner]:
+                winner = group
+        bound[winner] = smallest = self.group_slope(winner)
+        for group in range(self.q * self.q):
+            if bound[group] < smallest:
+                bound[group] = found = self.group_slope(group)
                 if found < smallest:
                     smallest = found
-                    second = row
-                    row = i
-        # the runner-up often is the next vertex
-        self.guess = second
-        self.best.row = row
-        self.best.slope = smallest
-        self.identify(row)
+                    winner = group
+        self.identify(winner)
 
-    cdef double smallest_slope(self, Py_ssize_t i, double enough) noexcept nogil:
-        """The row's smallest derivative, or a lower bound of it that is at least ``enough``."""
-        cdef Py_ssize_t p = self.n_relevant[i], s = self.q - p, m = self.m, k, other
-        cdef double low = INFINITY, high = -INFINITY, nearest, smallest
-        cdef double* f = &self.row_scores[0]
-        cdef double* v = f + p
-        cdef const int* order = &self.order[i, 0]
-        cdef const double* scores = &self.scores[0, i]
-        cdef const double* ridge
-        for k in range(p):
-            f[k] = scores[order[k] * m]
-            low = min(low, f[k])
-        for other in range(s):
-            v[other] = scores[order[p + other] * m]
-            high = max(high, v[other])
-        if self.n_active[i] == 0 or low - high >= enough:
-            return low - high
-        ridge = &self.ridge[self.first[i]]
-        smallest = INFINITY
-        for k in range(p):
-            if f[k] - high >= smallest:
-                continue
-            nearest = INFINITY
-            for other in range(s):
-                nearest = min(nearest, ridge[k * s + other] - v[other])
-            smallest = min(smallest, f[k] + nearest)
-        return smallest
+    cdef double group_slope(self, Py_ssize_t group) noexcept nogil:
+        cdef Py_ssize_t begin = self.start[group]
+        return smallest_slope(
+            &self.scores[group // self.q, 0], &self.scores[group % self.q, 0],
+            &self.ridge[begin], &self.rows[begin], self.start[group + 1] - begin,
+        )
 
-    cdef void identify(self, Py_ssize_t i) noexcept nogil:
-        """Which pair of the row has its smallest derivative."""
-        cdef Py_ssize_t p = self.n_relevant[i], s = self.q - p, k, other, index
+    cdef void identify(self, Py_ssize_t group) noexcept nogil:
+        """Which pair of the group has its smallest derivative."""
+        cdef Py_ssize_t up = group // self.q, down = group % self.q, at, index = 0
         cdef double slope, smallest = INFINITY
-        for k in range(p):
-            for other in range(s):
-                index = self.first[i] + k * s + other
-                slope = (
-                    self.scores[self.order[i, k], i] - self.scores[self.order[i, p + other], i]
-                    + (self.ridge[index] if self.n_active[i] > 0 else 0.0)
-                )
-                if slope < smallest:
-                    smallest = slope
-                    self.best.up = self.order[i, k]
-                    self.best.down = self.order[i, p + other]
-                    self.best.index = index
+        cdef const double* high = &self.scores[up, 0]
+        cdef const double* low = &self.scores[down, 0]
+        for at in range(self.start[group], self.start[group + 1]):
+            slope = high[self.rows[at]] - low[self.rows[at]] + self.ridge[at]
+            if slope < smallest:
+                smallest = slope
+                index = at
+        self.best = Pair(self.rows[index], <int> up, <int> down, index, smallest)
 
     cdef void find_away(self) noexcept nogil:
-        cdef Py_ssize_t a, i, p, s, at, up, down
-        cdef double slope, largest = -INFINITY
-        for a in range(self.n_in_use):
-            i = self.active_row[a]
-            p = self.n_relevant[i]
-            s = self.q - p
-            at = self.active[a] - self.first[i]
-            up = self.order[i, at // s]
-            down = self.order[i, p + at % s]
-            slope = (
-                self.scores[up, i] - self.scores[down, i]
-                + self.ridge[self.active[a]]
+        cdef Py_ssize_t a
+        cdef Pair* pair
+        cdef double largest = -INFINITY
+        for a in range(self.n_active):
+            pair = &self.active[a]
+            pair.slope = (
+                self.scores[pair.up, pair.row] - self.scores[pair.down, pair.row]
+                + self.ridge[pair.index]
             )
-            if slope > largest:
-                largest = slope
+            if pair.slope > largest:
+                largest = pair.slope
                 self.away_position = a
-                self.away.row = i
-                self.away.up = up
-                self.away.down = down
-                self.away.index = self.active[a]
-                self.away.slope = slope
+        self.away = self.active[self.away_position]
 
     cdef void step(self, const double* column, const double* away_column) noexcept nogil:
         if self.pairwise:
@@ -325,7 +316,7 @@ cdef class Iterate:
             (1.0 - length) ** 2 * W + length * (1.0 - length) * g + 0.5 * length * length * theta
         )
         self.scale = self.scale * (1.0 - length)
-        self.add(self.best.row, self.best.index, length / self.scale)
+        self.add(self.best, length / self.scale)
         self.spread(self.best, column, length / self.scale)
 
     cdef void pairwise_step(
@@ -357,49 +348,61 @@ cdef class Iterate:
         else:
             self.ridge[source.index] -= length / self.weight[source.row]
         self.value = self.value - length * (promise - 0.5 * length * curvature)
-        self.add(to.row, to.index, length)
+        self.add(to, length)
         self.spread(to, column, length)
         self.spread(source, away_column, -length)
         # the source's α has fallen, and with it its own derivative
-        self.bound[source.row] -= length / self.weight[source.row]
+        self.bound[source.up * self.q + source.down] -= length / self.weight[source.row]
 
     cdef void spread(self, Pair pair, const double* column, double length) noexcept nogil:
         """Scores and bounds after the pair's multiplier has grown by ``length``."""
-        cdef Py_ssize_t up = pair.up, down = pair.down
+        cdef Py_ssize_t up = pair.up, down = pair.down, q = self.q, k
+        cdef double least, most
+        cdef double* bound = &self.bound[0]
+        if isnan(self.lowest[pair.row]):
+            self.find_extremes(pair.row, column)
+        least, most = self.lowest[pair.row], self.highest[pair.row]
         if length < 0.0:
+            # now the pair's own row is among those that fall
+            most = max(most, self.diagonal[pair.row])
             up, down, length = down, up, -length
         shift_scores(
             &self.scores[up, 0], &self.scores[down, 0], column, self.shift, length, self.m
         )
-        lower_bounds(
-            &self.bound[0], &self.relevant[up, 0], &self.relevant[down, 0],
-            column, self.shift, length, self.m,
+        for k in range(q):
+            bound[up * q + k] += length * least
+            bound[k * q + down] += length * least
+            bound[down * q + k] -= length * most
+            bound[k * q + up] -= length * most
+
+    cdef void find_extremes(self, Py_ssize_t i, const double* column) noexcept nogil:
+        cdef const double* rest = column + i + 1
+        cdef Py_ssize_t n_rest = self.m - i - 1
+        self.lowest[i] = self.shift + smallest_value(column, 1.0, self.m)
+        self.highest[i] = self.shift - min(
+            smallest_value(column, -1.0, i), smallest_value(rest, -1.0, n_rest)
         )
 
-    cdef void add(self, Py_ssize_t row, Py_ssize_t index, double alpha) noexcept nogil:
-        if self.ridge[index] == 0.0:
-            self.active[self.n_in_use] = index
-            self.active_row[self.n_in_use] = <int> row
-            self.n_in_use = self.n_in_use + 1
-            self.n_active[row] += 1
-        self.ridge[index] += alpha / self.weight[row]
+    cdef void add(self, Pair pair, double alpha) noexcept nogil:
+        if self.ridge[pair.index] == 0.0:
+            self.active[self.n_active] = pair
+            self.n_active = self.n_active + 1
+        self.ridge[pair.index] += alpha / self.weight[pair.row]
 
     cdef void drop(self, Py_ssize_t position) noexcept nogil:
-        self.n_in_use = self.n_in_use - 1
-        self.ridge[self.active[position]] = 0.0
-        self.n_active[self.active_row[position]] -= 1
-        self.active[position] = self.active[self.n_in_use]
-        self.active_row[position] = self.active_row[self.n_in_use]
+        self.n_active = self.n_active - 1
+        self.ridge[self.active[position].index] = 0.0
+        self.active[position] = self.active[self.n_active]
 
     cdef void multiply_out(self) noexcept nogil:
         cdef Py_ssize_t a, k, i
-        for a in range(self.n_in_use - 1, -1, -1):
-            self.ridge[self.active[a]] *= self.scale
-            if self.ridge[self.active[a]] == 0.0:
+        for a in range(self.n_active - 1, -1, -1):
+            self.ridge[self.active[a].index] *= self.scale
+            if self.ridge[self.active[a].index] == 0.0:
                 self.drop(a)
         for k in range(self.q):
             for i in range(self.m):
                 self.scores[k, i] *= self.scale
-        for i in range(self.m):
-            self.bound[i] *= self.scale
+        for k in range(self.q * self.q):
+            self.bound[k] *= self.scale
         self.scale = 1.0

@@ -20,8 +20,8 @@ from . import _frank_wolfe
 from .iteration import Step, finish
 from .result import TINY, Result, Trace, relative_gap
 
-# One compiled call visits about this many rows, so that Ctrl-C is noticed soon.
-ROWS_PER_CALL = 20_000_000
+# One compiled call visits at most about this many label pairs, so that Ctrl-C is noticed soon.
+PAIRS_PER_CALL = 50_000_000
 
 # Scores are computed anew, and the better bound with them, after one step for each of their
 # entries; then whenever the number of steps has grown by a half, or by four for each entry.
@@ -73,7 +73,7 @@ def frank_wolfe_steps(operator, loss, *, tol, max_iter, pairwise=False, absolute
         zero = np.zeros((m, q))
         return Result(zero, np.zeros(q), zero.copy(), 0.0, 0.0, 1, True, trace.entries)
     point = Point(operator, loss, pairwise)
-    per_call = max(1, ROWS_PER_CALL // m)
+    per_call = max(1, PAIRS_PER_CALL // (m + int(loss.n_pairs.sum())))
     per_refresh = m * q
     certificate = point.refresh()
     n_iter = since = 0
@@ -136,32 +136,21 @@ class Point:
 
     def __init__(self, operator, loss, pairwise):
         self.operator, self.loss = operator, loss
-        m, q = loss.shape
+        q = loss.shape[1]
         shift = float(operator.intercept)
         diagonal = operator.diagonal() + shift
-        first = np.cumsum(loss.n_pairs) - loss.n_pairs
-        relevant = np.zeros((m, q))
-        np.put_along_axis(relevant, loss.order, np.arange(q) < loss.n_relevant[:, None], axis=1)
-        weight = np.where(loss.n_pairs > 0, loss.weight, 0.0)
+        usable = np.flatnonzero(loss.n_pairs)
         self.iterate = _frank_wolfe.Iterate(
-            loss.order,
-            loss.n_relevant,
-            weight,
-            first,
-            np.ascontiguousarray(relevant.T),
-            diagonal,
-            shift,
-            pairwise,
-            int(loss.n_pairs.sum()),
+            *group_pairs(loss, usable), loss.weight, diagonal, shift, pairwise, q
         )
-        usable = np.flatnonzero(weight)
-        start = usable[np.argmin(2.0 * diagonal[usable] + 1.0 / weight[usable])]
-        self.iterate.put(start, first[start], 1.0)
+        start = usable[np.argmin(2.0 * diagonal[usable] + 1.0 / loss.weight[usable])]
+        up, down = loss.order[start, [0, loss.n_relevant[start]]]
+        self.iterate.put(start, up, down, 1.0)
 
     def refresh(self):
         """Compute everything anew from the multipliers."""
         self.coefficients, squares = self.iterate.coefficients()
-        self.scores = self.operator.product(self.coefficients)
+        self.scores = self.product()
         regulariser = np.vdot(self.coefficients, self.scores)
         value = 0.5 * (regulariser + squares)
         if not np.isfinite(value):
@@ -171,6 +160,14 @@ class Point:
         size = 1.0 / (2.0 * value)
         rank_lsvm = self.loss.evaluate(size * self.scores)[0] + 0.5 * size**2 * regulariser
         return Certificate(value, self.iterate.vertex()[3], rank_lsvm)
+
+    def product(self):
+        """K A; at the start one column of K says it all."""
+        rows = np.flatnonzero(self.coefficients.any(axis=1))
+        if len(rows) > 1:
+            return self.operator.product(self.coefficients)
+        column = self.operator.column(rows[0]) + self.operator.intercept
+        return np.outer(column, self.coefficients[rows[0]])
 
     def estimate(self):
         """What the recursions since the last refresh say."""
@@ -191,3 +188,19 @@ class Point:
             if self.iterate.stalled:
                 return done
         return n
+
+
+def group_pairs(loss, rows):
+    """The label pairs of some rows by their labels: where group q·k + l begins, and its rows."""
+    q = loss.shape[1]
+    relevant = np.empty((len(rows), q), dtype=bool)
+    np.put_along_axis(
+        relevant, loss.order[rows], np.arange(q) < loss.n_relevant[rows, None], axis=1
+    )
+    members, sizes = [], [np.zeros(1, dtype=np.int64)]
+    for k in range(q):
+        having = np.flatnonzero(relevant[:, k])
+        other, at = np.nonzero(~relevant[having].T)
+        members.append(rows[having[at]])
+        sizes.append(np.bincount(other, minlength=q))
+    return np.cumsum(np.concatenate(sizes)), np.concatenate(members).astype(np.int32)
