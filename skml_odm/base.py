@@ -294,5 +294,5 @@ class KernelLabelRanker(LabelRanker):
                 f"tol={self.tol:g}. Raise max_iter or tol, scale the features to a common range, "
                 f"or lower C.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
