@@ -178,10 +178,16 @@ class ConfidenceLoss:
         c.
     theta, mu : float
         As in ``PairLoss``.
+    candidates : ndarray of shape (m, q), bool, optional
+        If given, only pairs of a candidate and a label that is none count.
     """
 
-    def __init__(self, confidences, weight, theta, mu):
-        self.order = np.argsort(-confidences, axis=1, kind="stable").astype(np.int32)
+    def __init__(self, confidences, weight, theta, mu, candidates=None):
+        rank = -confidences if candidates is None else np.where(candidates, -confidences, 1.0)
+        self.order = np.argsort(rank, axis=1, kind="stable").astype(np.int32)
+        self.first_other = np.zeros(len(confidences), dtype=np.int32)
+        if candidates is not None:
+            self.first_other += candidates.sum(axis=1, dtype=np.int32)
         self.sorted = np.take_along_axis(confidences, self.order, axis=1)
         self.n_positive = np.count_nonzero(self.sorted > 0.0, axis=1).astype(np.int32)
         self.weight = np.ascontiguousarray(weight, dtype=np.float64)
@@ -195,6 +201,7 @@ class ConfidenceLoss:
         return (
             self.order[rows],
             self.n_positive[rows],
+            self.first_other[rows],
             self.sorted[rows],
             self.weight[rows],
             self.lower,

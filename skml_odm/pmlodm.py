@@ -9,9 +9,8 @@ from .solvers.disambiguation import Training, alternate, cross_fit, equal_weight
 from .thresholds import make_threshold
 from .validation import check_choice, check_real
 
-# Folds and rounds of cross-fitting.
+# Folds of cross-fitting.
 N_FOLDS = 5
-N_ROUNDS = 1
 
 # A candidate with at least this confidence counts as a label when thresholds are fitted.
 CREDIBLE = 0.5
@@ -22,12 +21,13 @@ class PMLODM(KernelLabelRanker):
 
     Learns from *candidate* labels: some of the labels of a training row are wrong, and it is not
     known which; labels that are no candidates are certainly irrelevant. Candidates get confidences
-    p_ik from 0 to 1, and label pairs count as much as their confidences differ. With
-    γ = f_k(x_i) − f_l(x_i) the model minimises ::
+    p_ik from 0 to 1. With γ = f_k(x_i) − f_l(x_i) the model minimises ::
 
-        ½ Σ_k (‖w_k‖² + b_k²) + Σ_i c_i Σ_{p_ik > p_il} (p_ik − p_il) (½ (1−θ−γ)₊² + ½ μ (γ−1−θ)₊²)
+        ½ Σ_k (‖w_k‖² + b_k²) + Σ_i c_i Σ_kl p_ikl (½ (1−θ−γ)₊² + ½ μ (γ−1−θ)₊²)
 
-    to a certified relative duality gap of ``tol``. How confidences are found is a choice.
+    to a certified relative duality gap of ``tol``. By default the pairs are those of a candidate k
+    and a label l that is none, p_ikl = p_ik; in the paper's method, and with given confidences,
+    they are all pairs with p_ikl = p_ik − p_il > 0. How confidences are found is a choice.
 
     Parameters
     ----------
@@ -35,10 +35,10 @@ class PMLODM(KernelLabelRanker):
         Weight of the loss against the regulariser; positive. The weighted pairs of every row
         count C together; with ``confidence="paper"`` it is the paper's λ1, c_i = C / (m |Z_i|).
     confidence : {"cross-fitted", "neighbours", "paper"}, default="cross-fitted"
-        "neighbours": the votes of a row and its nearest neighbours (Eq. 6), largest one 1.
-        "cross-fitted": the mean of these and of how close a candidate's score is to the row's
-        best, by models that have not seen the row. "paper": confidences and model in turns, the
-        paper's Algorithm 1.
+        "cross-fitted": 1 for the candidate with the row's highest score, falling to 0 at a margin
+        of 1 below it, by models that have not seen the row. "neighbours": the votes of a row and
+        its nearest neighbours (Eq. 6), largest one 1. "paper": confidences and model in turns,
+        the paper's Algorithm 1.
     prototype_weight : float, default=0.1
         λ2 of the paper as a multiple of C / m; only for ``confidence="paper"``.
     prototype : {"adaptive", "fixed"}, default="adaptive"
@@ -49,7 +49,7 @@ class PMLODM(KernelLabelRanker):
     max_outer_iter : int, default=10
         Turns of the paper's method at most.
     n_neighbors : int, default=10
-        Nearest neighbours that vote.
+        Nearest neighbours that vote; not for ``confidence="cross-fitted"``.
     theta : float, default=0.0
         Half-width θ of the interval of margins that cost nothing, in [0, 1].
     mu : float, default=0.7
@@ -224,16 +224,16 @@ class PMLODM(KernelLabelRanker):
             given = None if given is None else np.hstack([given, 1.0 - given])
         prototypes = Prototypes(X, indicator.shape[1], precomputed)
         self.objective_history_, self.n_outer_iter_, self.confidence_solver_ = [], 1, "none"
-        if given is None:
-            neighbourhood = Neighbourhood(X, self.n_neighbors, precomputed)
-            if self.confidence == "paper":
-                found, result = self._alternate(train, neighbourhood, prototypes, indicator)
-            else:
-                found = self._confidences(train, neighbourhood, indicator)
-        else:
+        if given is not None:
             found = given
+        elif self.confidence == "paper":
+            neighbourhood = Neighbourhood(X, self.n_neighbors, precomputed)
+            found, result = self._alternate(train, neighbourhood, prototypes, indicator)
+        else:
+            found = self._confidences(train, X, indicator)
         if given is not None or self.confidence != "paper":
-            result = train(found, equal_weights(found, self.C))
+            certain = indicator if given is None else None
+            result = train(found, equal_weights(found, self.C, certain), certain)
             prototypes.update(found)
         self.confidences_ = found[:, :n_labels]
         self.prototypes_ = prototypes.points[:n_labels]
@@ -261,13 +261,13 @@ class PMLODM(KernelLabelRanker):
             )
         return confidences
 
-    def _confidences(self, train, neighbourhood, indicator):
-        """Confidences from votes, and from unseen scores if these are asked for."""
-        votes = largest_is_one(neighbourhood.smooth(indicator) * indicator)
-        if self.confidence == "neighbours" or len(indicator) < 2:
-            return votes
+    def _confidences(self, train, X, indicator):
+        """Confidences from votes or from unseen scores."""
+        if self.confidence == "neighbours":
+            votes = Neighbourhood(X, self.n_neighbors, self.kernel == "precomputed")
+            return largest_is_one(votes.smooth(indicator) * indicator)
         rng = check_random_state(self.random_state)
-        return cross_fit(train, votes, indicator, self.C, N_ROUNDS, N_FOLDS, rng)
+        return cross_fit(train, indicator, self.C, N_FOLDS, rng)
 
     def _alternate(self, train, neighbourhood, prototypes, indicator):
         """The paper's method."""

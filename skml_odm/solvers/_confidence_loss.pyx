@@ -6,7 +6,7 @@ For scores F, row weights c and confidences P (m × q)
 
 ℓ as in ``_pair_loss``. ``order[i]`` lists the labels of row i by falling confidence, ``sorted[i]``
 the confidences in that order, the first ``n_positive[i]`` of them above zero: only these labels can
-be the greater one of a pair.
+be the greater one of a pair. The lesser one is among the labels from place ``first_other[i]`` on.
 """
 
 from libc.stdlib cimport free, malloc
@@ -17,6 +17,7 @@ def evaluate(
     const double[:, ::1] scores,
     const int[:, ::1] order,
     const int[::1] n_positive,
+    const int[::1] first_other,
     const double[:, ::1] sorted,
     const double[::1] weight,
     double lower,
@@ -38,7 +39,7 @@ def evaluate(
                 g[j] = 0.0
             row_loss = 0.0
             for a in range(n_positive[i]):
-                for b in range(a + 1, q):
+                for b in range(max(a + 1, first_other[i]), q):
                     importance = sorted[i, a] - sorted[i, b]
                     margin = f[a] - f[b]
                     short_by = lower - margin
@@ -61,6 +62,7 @@ def hessian_product(
     const double[:, ::1] direction,
     const int[:, ::1] order,
     const int[::1] n_positive,
+    const int[::1] first_other,
     const double[:, ::1] sorted,
     const double[::1] weight,
     double lower,
@@ -83,7 +85,7 @@ def hessian_product(
                 step[j] = direction[i, order[i, j]]
                 out[j] = 0.0
             for a in range(n_positive[i]):
-                for b in range(a + 1, q):
+                for b in range(max(a + 1, first_other[i]), q):
                     flow = (sorted[i, a] - sorted[i, b]) * (step[a] - step[b])
                     flow *= pair_curvature(f[a] - f[b], lower, upper, mu)
                     out[a] += flow
@@ -97,6 +99,7 @@ def add_hessian(
     const double[:, ::1] scores,
     const int[:, ::1] order,
     const int[::1] n_positive,
+    const int[::1] first_other,
     const double[:, ::1] sorted,
     const double[::1] weight,
     double lower,
@@ -114,7 +117,7 @@ def add_hessian(
                 diagonal[i, j] = 0.0
             for a in range(n_positive[i]):
                 k = order[i, a]
-                for b in range(a + 1, q):
+                for b in range(max(a + 1, first_other[i]), q):
                     other = order[i, b]
                     curvature = weight[i] * (sorted[i, a] - sorted[i, b]) * pair_curvature(
                         scores[i, k] - scores[i, other], lower, upper, mu

@@ -1,7 +1,7 @@
 """From candidate labels to confidences and a model: three ways.
 
 ``cross_fit``
-    confidences from neighbours and from the scores of models that have not seen the row;
+    confidences from the scores of models that have not seen the row;
 ``train``
     a model for given confidences, a convex problem;
 ``alternate``
@@ -46,12 +46,12 @@ class Training:
     max_iter: int
     verbose: int = 0
 
-    def __call__(self, confidences, weight, start=None, tol=None):
-        """The Result for confidences P and row weights c."""
+    def __call__(self, confidences, weight, candidates=None, start=None, tol=None):
+        """The Result for confidences P and row weights c; candidates as in ``ConfidenceLoss``."""
         solve = newton_to_rounding if confidences.shape[0] <= EXACT_ROWS else newton
         return solve(
             self.operator,
-            ConfidenceLoss(confidences, weight, self.theta, self.mu),
+            ConfidenceLoss(confidences, weight, self.theta, self.mu, candidates),
             tol=self.tol if tol is None else tol,
             max_iter=self.max_iter,
             start=start,
@@ -59,29 +59,33 @@ class Training:
         )
 
 
-def equal_weights(confidences, C):
+def equal_weights(confidences, C, candidates=None):
     """c_i that give the pairs of every row the weight C together; 0 for rows without pairs."""
     q = confidences.shape[1]
-    # in falling order entry a is the greater one of q − 1 − a pairs and the lesser one of a
-    falling = -np.sort(-confidences, axis=1)
-    total = falling @ (q - 1.0 - 2.0 * np.arange(q))
-    pairs = total > 1e-12 * np.maximum(falling[:, 0], 1e-300)
+    if candidates is None:
+        # in falling order entry a is the greater one of q − 1 − a pairs and the lesser one of a
+        falling = -np.sort(-confidences, axis=1)
+        total = falling @ (q - 1.0 - 2.0 * np.arange(q))
+    else:
+        total = confidences.sum(axis=1) * (q - candidates.sum(axis=1))
+    pairs = total > 1e-12 * np.maximum(confidences.max(axis=1), 1e-300)
     return np.divide(C, total, out=np.zeros(len(total)), where=pairs)
 
 
-def unseen_scores(train, confidences, C, n_folds, rng):
+def unseen_scores(train, confidences, candidates, C, n_folds, rng):
     """Scores of every row by a model trained without its fold.
 
     A fold is left out by giving its rows the weight zero: no part of K is copied, and the model of
     all rows is a start for each of the others.
     """
-    weight = equal_weights(confidences, C)
-    whole = train(confidences, weight, tol=ROUGH)
+    weight = equal_weights(confidences, C, candidates)
+    whole = train(confidences, weight, candidates, tol=ROUGH)
     scores = np.empty_like(confidences)
     for fold in np.array_split(rng.permutation(len(weight)), min(n_folds, len(weight))):
         kept, start = weight.copy(), whole.coefficients.copy()
         kept[fold], start[fold] = 0.0, 0.0
-        scores[fold] = train(confidences, kept, start=start, tol=ROUGH).scores[fold]
+        result = train(confidences, kept, candidates, start=start, tol=ROUGH)
+        scores[fold] = result.scores[fold]
     return scores
 
 
@@ -91,17 +95,10 @@ def closeness_to_the_best(scores, candidates):
     return np.where(candidates, np.clip(1.0 - (best - scores), 0.0, 1.0), 0.0)
 
 
-def cross_fit(train, votes, candidates, C, n_rounds, n_folds, rng):
-    """Confidences that neighbours' votes and unseen scores agree on.
-
-    Each round trains models with the confidences so far, scores every row with one that has not
-    seen it, and takes the mean of that and the votes, largest entry 1.
-    """
-    found = votes
-    for _ in range(n_rounds):
-        scores = unseen_scores(train, found, C, n_folds, rng)
-        found = largest_is_one(votes + closeness_to_the_best(scores, candidates))
-    return found
+def cross_fit(train, candidates, C, n_folds, rng):
+    """Confidences from the scores of models that took all candidates of other rows for labels."""
+    scores = unseen_scores(train, candidates.astype(float), candidates, C, n_folds, rng)
+    return closeness_to_the_best(scores, candidates)
 
 
 @dataclass
