@@ -33,7 +33,7 @@ class PMLODM(KernelLabelRanker):
     ----------
     C : float, default=1.0
         Weight of the loss against the regulariser; positive. The weighted pairs of every row
-        count C together; with ``confidence="paper"`` it is the paper's λ1, c_i = C / (m |Z_i|).
+        count C together; with ``confidence="paper"`` it is the paper's λ1, ``c_i = C / (m |Z_i|)``.
     confidence : {"cross-fitted", "neighbours", "paper"}, default="cross-fitted"
         "neighbours": the votes of a row and its nearest neighbours (Eq. 6), largest one 1.
         "cross-fitted": the mean of these and of how close a candidate's score is to the row's
