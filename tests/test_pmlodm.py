@@ -213,11 +213,11 @@ def test_closeness_to_the_best():
 
 @pytest.mark.parametrize("threshold", ["per-label", "regression"])
 def test_thresholds_are_fitted_to_credible_candidates(threshold):
-    X, _, candidates = candidate_data(m=60, n_noisy=2)
-    model = model_for("neighbours", threshold=threshold, C=10.0).fit(X, candidates)
+    X, y, candidates = candidate_data(m=60, n_noisy=2)
+    given = np.where(y == 1, 0.5, 0.49) * candidates
+    model = PMLODM(threshold=threshold, C=10.0).fit(X, candidates, confidences=given)
     scores = model.label_scores(X)
-    credible = model.confidences_ >= 0.5
-    assert (credible != candidates).any()
+    credible = given == 0.5
     expected = type(model.threshold_)().fit(scores, credible)(scores)
     np.testing.assert_allclose(model.threshold_(scores), expected, atol=1e-8)
     paper = model_for("paper", threshold=threshold).fit(X, candidates)
@@ -310,8 +310,9 @@ def test_alternation(record, prototype, prototype_weight, solver):
         np.testing.assert_array_equal(models[turn + 1][0], found.confidences)
     np.testing.assert_array_equal(model.confidences_, steps[-1][1].confidences)
     assert model.confidence_solver_ in (solver, f"{solver}+linprog")
-    if prototype_weight == 0.0:
-        assert not any(args[2].any() for args, _ in steps)
+    distances = np.linalg.norm(X[:, None] - model.prototypes_[None], axis=2)
+    expected = prototype_weight * 1000.0 / 25 * distances
+    np.testing.assert_allclose(steps[-1][0][2], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
