@@ -205,7 +205,7 @@ def semidefinite_part(K, precision=DOUBLE_PRECISION):
             f"certificate belong to it. Its negative part was removed; objective_ and dual_gap_ "
             f"are those of the remaining, convex problem.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     kept = vectors[:, values > tolerance]
     return (kept * values[values > tolerance]) @ kept.T, kept

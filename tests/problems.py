@@ -59,6 +59,13 @@ def pair_rows(loss):
                     yield i, k, label
 
 
+def confidence_pairs(confidences, weight):
+    """Every label pair as in ``pair_rows``, the more credible label first, and their weights."""
+    difference = confidences[:, :, None] - confidences[:, None, :]
+    pairs = np.argwhere((difference > 0) & (weight[:, None, None] > 0))
+    return pairs.tolist(), [weight[i] * difference[i, k, label] for i, k, label in pairs]
+
+
 def primal_value(operator, loss, A, b=None):
     """P(A, b) by definition: every pair spelled out."""
     K = full_matrix(operator)
@@ -93,18 +100,21 @@ def margin_rows(features, pairs, q):
     return margins
 
 
-def optimum_by_quadratic_program(operator, loss):
+def optimum_by_quadratic_program(operator, loss, pairs=None, weight=None):
     """Optimal value from Clarabel, on the primal with one slack variable per pair and side.
 
-    Variables: weights in the range of K, then ξ, then ε.
+    Variables: weights in the range of K, then ξ, then ε. Pairs and their weights are the loss's own
+    unless given.
     """
     from scipy import sparse
 
-    pairs = list(pair_rows(loss))
+    if pairs is None:
+        pairs = list(pair_rows(loss))
+        weight = [loss.weight[i] for i, _, _ in pairs]
     margins = margin_rows(features_of(full_matrix(operator)), pairs, loss.shape[1])
     n, n_weights = margins.shape
     two_sided = loss.mu > 0
-    weight = np.array([loss.weight[i] for i, _, _ in pairs])
+    weight = np.array(weight)
     n_slack = n * (1 + two_sided)
     cost = np.concatenate([np.ones(n_weights), weight, loss.mu * weight])[: n_weights + n_slack]
     # margin + ξ ≥ lower and −margin + ε ≥ −upper, as b − A x ≥ 0

@@ -393,8 +393,9 @@ def test_indefinite_kernel_of_the_user_still_has_a_certificate():
     rng = np.random.default_rng(0)
     K = rng.normal(size=(50, 50))
     y = (rng.random((50, 4)) < 0.4).astype(int)
-    with pytest.warns(ConvergenceWarning, match="smallest eigenvalue"):
+    with pytest.warns(ConvergenceWarning, match="smallest eigenvalue") as record:
         model = MLODM(kernel="precomputed", tol=1e-6).fit(K + K.T, y)
+    assert record[0].filename == __file__
     assert 0.0 <= model.dual_gap_ <= 1e-6
 
 

@@ -24,6 +24,9 @@ ROUGH = 1e-2
 # The alternation ends when its objective changes by less than this, relatively.
 SETTLED = 1e-3
 
+# Confidences that differ by less than this are the same: HiGHS has its tolerances.
+SAME = 1e-9
+
 
 @dataclass
 class Training:
@@ -160,7 +163,7 @@ def alternate(
         moved = np.abs(step.confidences - found).max()
         found = step.confidences
         result = train(found, weight, start=result.coefficients)
-        if moved == 0.0 or (
+        if moved <= SAME or (
             len(history) > 1 and abs(history[-2] - history[-1]) <= SETTLED * history[-1]
         ):
             break
