@@ -20,13 +20,10 @@ ESTIMATORS = [
     MLODM(kernel="linear", threshold="per-label", random_state=0),
     RankSVM(random_state=0),
     PMLODM(C=10.0, threshold="regression", random_state=0),
-    PMLODM(confidence="paper", C=1000.0),
     RankLSVM(random_state=0),
     RankCVM(random_state=0),
     RankSVMz(),
-    RankSVMz(kernel="linear", random_state=0),
     Particle(),
-    Particle(variant="map"),
     PMLLRS(eta=0.1),
 ]
 SPARSE_FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
