@@ -2,9 +2,9 @@
 
 import argparse
 
-from . import defaults, mlodm, papers, rank
+from . import defaults, mlodm, papers, pml, rank
 
-COMMANDS = {"defaults": defaults, "mlodm": mlodm, "papers": papers, "rank": rank}
+COMMANDS = {"defaults": defaults, "mlodm": mlodm, "papers": papers, "pml": pml, "rank": rank}
 
 
 def main():

@@ -35,7 +35,7 @@ class PMLODM(KernelLabelRanker):
         Weight of the loss against the regulariser; positive. The weighted pairs of every row
         count C together; with ``confidence="paper"`` it is the paper's λ1, ``c_i = C / (m |Z_i|)``.
     confidence : {"cross-fitted", "neighbours", "paper"}, default="cross-fitted"
-        "cross-fitted": 1 for the candidate with the row's highest score, falling to 0 at a margin
+        "cross-fitted": 1 for the candidate with the row's highest score, falling to ¼ at a margin
         of 1 below it, by models that have not seen the row. "neighbours": the votes of a row and
         its nearest neighbours (Eq. 6), largest one 1. "paper": confidences and model in turns,
         the paper's Algorithm 1.

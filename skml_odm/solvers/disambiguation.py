@@ -21,6 +21,9 @@ from .newton import newton
 # Relative gap of the models that only serve to score rows they have not seen.
 ROUGH = 1e-2
 
+# Confidence of a candidate that scores far below the best one: rare labels do, and may be right.
+DOUBT = 0.25
+
 # The alternation ends when its objective changes by less than this, relatively.
 SETTLED = 1e-3
 
@@ -101,7 +104,7 @@ def closeness_to_the_best(scores, candidates):
 def cross_fit(train, candidates, C, n_folds, rng):
     """Confidences from the scores of models that took all candidates of other rows for labels."""
     scores = unseen_scores(train, candidates.astype(float), candidates, C, n_folds, rng)
-    return closeness_to_the_best(scores, candidates)
+    return candidates * (DOUBT + (1.0 - DOUBT) * closeness_to_the_best(scores, candidates))
 
 
 @dataclass
