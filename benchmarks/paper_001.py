@@ -32,7 +32,8 @@ from .data import Split, load_raw
 PAGE = Path(__file__).parents[1] / "docs" / "papers" / "001.md"
 CELLS = Path(__file__).with_name("paper_001.json")
 ETAS = (1, 2)
-N_SPLITS = 5
+# Other seeds than those on whose splits the kinds of confidences were compared.
+SEEDS = range(100, 105)
 GRID = [(C, factor) for C in (1.0, 3.0, 10.0) for factor in (0.25, 1.0)]
 # name, whether small is good
 MEASURES = (
@@ -115,7 +116,7 @@ def choose(name, eta, method):
     """C and γ of the smallest ranking loss against candidates."""
     if method not in KERNEL_METHODS:
         return 1.0, 1.0
-    split = split_with_noise(name, eta, 0)
+    split = split_with_noise(name, eta, SEEDS[0])
     X, Z = split.X_train, split.y_train
     losses = []
     for C, factor in GRID:
@@ -163,7 +164,7 @@ def make(method, C, gamma, candidates):
 def cell(name, eta, method, C, gamma):
     """Mean measures over the splits."""
     values = []
-    for seed in range(N_SPLITS):
+    for seed in SEEDS:
         split = split_with_noise(name, eta, seed)
         model = make(method, C, gamma, split.y_train)
         quietly(model.fit, split.X_train, split.y_train)
@@ -236,6 +237,9 @@ NOTES = """\
   have one label (scene, medical), bad where they have many (yeast) or where many labels are rare.
 - Figures of the paper for birds, medical and enron are far worse than those of any method here,
   taking all candidates for labels included; its data must differ in more than the noise.
+- About twenty ways of finding confidences were tried, on test parts of splits of these data sets
+  (seeds 0 to 4), before this one became the default. The splits of this page (seeds 100 to 104)
+  are fresh, the data sets are not: some optimism is left in the column PMLODM.
 - Parameters are tuned against candidates. A small C copes with wrong candidates by itself, so
   MLODM is a strong rival once it is tuned; what confidences gain grows with C.
 - PML-LRS and PARTICLE: see their pages for what could not be found out about them.
