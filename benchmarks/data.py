@@ -56,6 +56,16 @@ def load_raw(name):
     return X, Y, *split
 
 
+def load_candidates(name, seed=0):
+    """A set with real candidate labels: a random split, candidates in the training part only."""
+    with np.load(FOLDER / f"{name}.npz", allow_pickle=False) as file:
+        X, Y, Z = (_matrix(file, key) for key in ("X", "Y", "Y_partial"))
+    order = np.random.RandomState(seed).permutation(len(Y))
+    train, test = np.split(order, [round(0.8 * len(Y))])
+    scaler = (MaxAbsScaler() if sparse.issparse(X) else MinMaxScaler()).fit(X[train])
+    return Split(scaler.transform(X[train]), Z[train] > 0, scaler.transform(X[test]), Y[test] > 0)
+
+
 def load_as_in_paper(name):
     """A data set of paper 000 with the rows the paper says it used.
 
