@@ -40,8 +40,20 @@ def load(name, swap=False, labelled_only=False):
         train, test = test, train
     if labelled_only:
         train, test = (rows[Y[rows].any(axis=1)] for rows in (train, test))
+    return scaled_split(X, Y, Y, train, test)
+
+
+def scaled_split(X, Y_train, Y_test, train, test):
+    """These rows for training and test, every feature in [0, 1] on the training part."""
     scaler = (MaxAbsScaler() if sparse.issparse(X) else MinMaxScaler()).fit(X[train])
-    return Split(scaler.transform(X[train]), Y[train], scaler.transform(X[test]), Y[test])
+    return Split(
+        scaler.transform(X[train]), Y_train[train], scaler.transform(X[test]), Y_test[test]
+    )
+
+
+def random_split(m, share, seed):
+    """Row numbers of a random training and test part, the first with this share of the rows."""
+    return np.split(np.random.RandomState(seed).permutation(m), [round(share * m)])
 
 
 def load_raw(name):
@@ -60,10 +72,7 @@ def load_candidates(name, seed=0):
     """A set with real candidate labels: a random split, candidates in the training part only."""
     with np.load(FOLDER / f"{name}.npz", allow_pickle=False) as file:
         X, Y, Z = (_matrix(file, key) for key in ("X", "Y", "Y_partial"))
-    order = np.random.RandomState(seed).permutation(len(Y))
-    train, test = np.split(order, [round(0.8 * len(Y))])
-    scaler = (MaxAbsScaler() if sparse.issparse(X) else MinMaxScaler()).fit(X[train])
-    return Split(scaler.transform(X[train]), Z[train] > 0, scaler.transform(X[test]), Y[test] > 0)
+    return scaled_split(X, Z > 0, Y > 0, *random_split(len(Y), 0.8, seed))
 
 
 def load_as_in_paper(name):

@@ -12,7 +12,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import (
     f1_score,
@@ -21,13 +20,13 @@ from sklearn.metrics import (
     label_ranking_loss,
 )
 from sklearn.model_selection import KFold
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 
 from skml_odm import MLODM, PMLLRS, PMLODM, Particle
 from skml_odm.datasets import add_candidate_noise
+from skml_odm.kernels import make_kernel
 from skml_odm.metrics import coverage
 
-from .data import Split, load_raw
+from .data import load_raw, random_split, scaled_split
 
 PAGE = Path(__file__).parents[1] / "docs" / "papers" / "001.md"
 CELLS = Path(__file__).with_name("paper_001.json")
@@ -105,11 +104,9 @@ def run(arguments):
 def split_with_noise(name, eta, seed):
     """A random split, features in [0, 1], and wrong candidates in the training part."""
     X, Y = load_raw(name)[:2]
-    order = np.random.RandomState(seed).permutation(len(Y))
-    train, test = np.split(order, [round(0.8 * len(Y))])
-    scaler = (MaxAbsScaler() if sparse.issparse(X) else MinMaxScaler()).fit(X[train])
+    train, test = random_split(len(Y), 0.8, seed)
     candidates = add_candidate_noise(Y[train].astype(int), eta, random_state=seed)
-    return Split(scaler.transform(X[train]), candidates, scaler.transform(X[test]), Y[test])
+    return scaled_split(X, Y, Y, train, test)._replace(y_train=candidates)
 
 
 def choose(name, eta, method):
@@ -139,9 +136,7 @@ def quietly(call, *arguments):
 
 def scale(X):
     """gamma="scale" as a number."""
-    mean = X.mean()
-    square = X.multiply(X).mean() if sparse.issparse(X) else (X**2).mean()
-    return 1.0 / (X.shape[1] * (square - mean**2))
+    return make_kernel("rbf", "scale", 3, 0.0, X).gamma
 
 
 def make(method, C, gamma, candidates):

@@ -1,10 +1,6 @@
 """The data sets of paper 003, with the rows and parameters that the paper used."""
 
-import numpy as np
-from scipy import sparse
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
-
-from .data import Split, load_as_in_paper, load_raw
+from .data import load_as_in_paper, load_raw, random_split, scaled_split
 
 # Table 2 of paper 003
 PARAMETERS = {
@@ -51,7 +47,4 @@ def load_for_rank(name, seed=0):
     if name not in RANDOM_SPLIT:
         return load_as_in_paper(name)
     X, Y = load_raw(name)[:2]
-    order = np.random.RandomState(seed).permutation(len(Y))
-    train, test = np.split(order, [round(0.6 * len(Y))])
-    scaler = (MaxAbsScaler() if sparse.issparse(X) else MinMaxScaler()).fit(X[train])
-    return Split(scaler.transform(X[train]), Y[train], scaler.transform(X[test]), Y[test])
+    return scaled_split(X, Y, Y, *random_split(len(Y), 0.6, seed))

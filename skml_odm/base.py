@@ -27,6 +27,7 @@ from .validation import (
     check_choice,
     check_real,
     check_seed,
+    check_verbose,
     decode,
 )
 
@@ -247,8 +248,7 @@ class KernelLabelRanker(LabelRanker):
         check_real("tol", self.tol, 0, open_low=True)
         check_real("max_iter", self.max_iter, 1, integer=True)
         check_seed(self.random_state)
-        is_bool = isinstance(self.verbose, bool | np.bool_)
-        check_real("verbose", int(self.verbose) if is_bool else self.verbose, 0)
+        check_verbose(self.verbose)
 
     def _check_parameters(self):
         pass
@@ -258,19 +258,18 @@ class KernelLabelRanker(LabelRanker):
         return indicator
 
     def _validated(self, X, reset):
-        pairwise = self.kernel == "precomputed"
+        if self.kernel != "precomputed":
+            return super()._validated(X, reset)
         X = validate_data(
             self,
             as_plain_array(X),
             reset=reset,
-            accept_sparse=False if pairwise else "csr",
+            accept_sparse=False,
             # a single-precision kernel matrix must be known as such
-            dtype=(np.float64, np.float32) if pairwise else np.float64,
-            order=None if sparse.issparse(X) else "C",
+            dtype=(np.float64, np.float32),
+            order="C",
         )
-        if sparse.issparse(X):
-            return canonical(X)
-        if pairwise and reset and X.shape[0] != X.shape[1]:
+        if reset and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"X must be a square kernel matrix for kernel='precomputed'; got shape {X.shape}."
             )

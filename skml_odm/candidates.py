@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.extmath import row_norms
 
 
 class Neighbourhood:
@@ -100,6 +101,5 @@ class Prototypes:
             points = self.points
             products = np.asarray(self.X @ points.T)
             own = np.einsum("kd,kd->k", points, points)
-            squares = self.X.multiply(self.X) if hasattr(self.X, "multiply") else self.X**2
-            rows = np.asarray(squares.sum(axis=1)).ravel()
+            rows = row_norms(self.X, squared=True)
         return np.sqrt(np.maximum(rows[:, None] + own - 2.0 * products, 0.0))

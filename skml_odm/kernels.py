@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.linalg import eigh, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils.extmath import row_norms
 
 from ._gram import gaussian_rows, sparse_gram_rows
 from .validation import canonical, check_choice, check_real
@@ -139,16 +140,15 @@ def gaussian_kernel(X, gamma):
     m = X.shape[0]
     K = np.empty((m, m))
     if sparse.issparse(X):
-        by_row, by_column = canonical(X), canonical(X.tocsc())
+        X = canonical(X)
+        by_column = canonical(X.tocsc())
         # one type for all four, the one that either needs
-        kind = np.result_type(by_row.indptr, by_row.indices, by_column.indptr, by_column.indices)
+        kind = np.result_type(X.indptr, X.indices, by_column.indptr, by_column.indices)
         parts = []
-        for matrix in (by_row, by_column):
+        for matrix in (X, by_column):
             parts += [matrix.indptr.astype(kind, copy=False)]
             parts += [matrix.indices.astype(kind, copy=False), matrix.data]
-        norms = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    else:
-        norms = np.einsum("ij,ij->i", X, X)
+    norms = row_norms(X, squared=True)
     if gamma * norms.max(initial=0.0) * DOUBLE_PRECISION > LOST_DISTANCE:
         raise FloatingPointError(
             f"squared distances of rows with squared norms up to {norms.max():.3g} are lost in "

@@ -20,6 +20,7 @@ Every operator offers the same few things, and no solver needs more:
 """
 
 import numpy as np
+from sklearn.utils.extmath import row_norms
 
 # One BLAS call does about this many multiplications, so that Ctrl-C is noticed soon.
 WORK_PER_CALL = 4_000_000_000
@@ -129,9 +130,7 @@ class LinearOperator:
         return self.X @ (row if isinstance(row, np.ndarray) else row.toarray().ravel())
 
     def diagonal(self):
-        if isinstance(self.X, np.ndarray):
-            return np.einsum("ij,ij->i", self.X, self.X)
-        return np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
+        return row_norms(self.X, squared=True)
 
     def follow(self, A):
         return _LinearFollower(self, A)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from .base import LabelRanker
 from .solvers.low_rank_sparse import low_rank_sparse
 from .thresholds import make_threshold
-from .validation import check_bool, check_real
+from .validation import check_bool, check_real, check_verbose
 
 
 class PMLLRS(LabelRanker):
@@ -179,5 +179,4 @@ class PMLLRS(LabelRanker):
         check_bool("fit_intercept", self.fit_intercept)
         check_real("tol", self.tol, 0, open_low=True)
         check_real("max_iter", self.max_iter, 1, integer=True)
-        is_bool = isinstance(self.verbose, bool | np.bool_)
-        check_real("verbose", int(self.verbose) if is_bool else self.verbose, 0)
+        check_verbose(self.verbose)

@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import euclidean_distances
+from sklearn.utils.extmath import row_norms
 
 # Distances computed at a time.
 DISTANCE_ENTRIES = 4_000_000
@@ -42,8 +43,7 @@ def nearest_rows(X, n_neighbors):
     distances = np.empty((m, k))
     if k == 0:
         return neighbours, distances
-    squares = np.asarray(X.multiply(X).sum(axis=1) if sparse.issparse(X) else (X * X).sum(axis=1))
-    unit = DISTANCE_PRECISION * np.sqrt(squares.max()) or 1.0
+    unit = DISTANCE_PRECISION * row_norms(X).max() or 1.0
     step = max(1, DISTANCE_ENTRIES // m)
     for start in range(0, m, step):
         rows = np.arange(start, min(start + step, m))

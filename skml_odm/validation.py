@@ -41,6 +41,11 @@ def check_bool(name, value):
         raise ValueError(f"{name} must be True or False; got {value!r}.")
 
 
+def check_verbose(value):
+    """Raise unless ``value`` can be the ``verbose`` of an estimator: a number, True or False."""
+    check_real("verbose", int(value) if isinstance(value, bool | np.bool_) else value, 0)
+
+
 def check_seed(value):
     """Raise unless ``value`` can be the ``random_state`` of an estimator."""
     if isinstance(value, numbers.Integral):

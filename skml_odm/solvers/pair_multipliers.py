@@ -56,7 +56,7 @@ class PairMultipliers:
     def coefficients(self):
         """A of the multipliers."""
         A = np.empty(self.loss.shape)
-        _hinge.shift_free(*self.rows, self.biases * 0.0, self.values, A)
+        _hinge.shift_free(*self.rows, np.zeros(A.shape[1]), self.values, A)
         return A
 
     def balance(self):
