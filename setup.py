@@ -26,6 +26,7 @@ DIRECTIVES = {
 # Sums may be reordered, so that loops over label pairs become vector instructions; NaN and
 # infinity keep their meaning.
 FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros", "-fassociative-math"]
+CHECKED = ["-O1"]
 
 MODULES = [
     "skml_odm._gram",
@@ -63,12 +64,13 @@ setup(
             Extension(
                 name,
                 [name.replace(".", "/") + ".pyx"],
-                extra_compile_args=[] if os.name == "nt" else FLAGS,
+                extra_compile_args=[] if os.name == "nt" else CHECKED if DEBUG else FLAGS,
             )
             for name in MODULES
         ],
         compiler_directives=DIRECTIVES,
         build_dir=f"{BUILD}/cython",
     ),
-    options={"build": {"build_base": BUILD}},
+    # one compiler per core
+    options={"build": {"build_base": BUILD}, "build_ext": {"parallel": os.cpu_count()}},
 )
