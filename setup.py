@@ -41,6 +41,10 @@ MODULES = [
     "skml_odm.solvers._proximal_hinge",
     "skml_odm.solvers._frank_wolfe",
     "skml_odm.solvers._binary_svm",
+    "skml_odm.solvers._row_ascent",
+    "skml_odm.solvers._separation",
+    "skml_odm.solvers._covariance_rows",
+    "skml_odm.solvers._binary_rows",
 ]
 
 

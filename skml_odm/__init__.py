@@ -10,7 +10,7 @@ scores into labels with a *threshold*. Data goes one way through these rooms:
   :mod:`skml_odm.base` what they share with the host,
 - :mod:`skml_odm.validation` checks of what users pass in,
 - :mod:`skml_odm.kernels`, :mod:`skml_odm.operators` what a solver knows of the features,
-- :mod:`skml_odm.losses` what it knows of the labels,
+- :mod:`skml_odm.losses`, :mod:`skml_odm.covariance` what it knows of the labels,
 - :mod:`skml_odm.solvers` the solvers and their compiled pieces,
 - :mod:`skml_odm.thresholds` from scores to labels,
 - :mod:`skml_odm.metrics` measures scikit-learn lacks, and scorers,
@@ -18,6 +18,8 @@ scores into labels with a *threshold*. Data goes one way through these rooms:
 """
 
 try:
+    from .csrl import CSRL
+    from .m3l import M3L
     from .mlodm import MLODM
     from .particle import Particle
     from .pml_lrs import PMLLRS
@@ -36,6 +38,8 @@ except ModuleNotFoundError as error:
 
 __version__ = "0.1.0"
 __all__ = [
+    "CSRL",
+    "M3L",
     "MLODM",
     "PMLLRS",
     "PMLODM",

@@ -126,9 +126,10 @@ class LabelRanker(MLClassifierBase):
 class KernelLabelRanker(LabelRanker):
     """Base of the estimators that score labels with a kernel and cut the scores with a threshold.
 
-    A subclass has the parameters ``C, kernel, gamma, degree, coef0, fit_intercept, solver, tol,
-    max_iter, random_state, verbose`` and, as a parameter or an attribute, ``threshold``. It lists
-    the names of its ``solvers``, says if it ``needs_pairs`` of labels, and defines
+    A subclass has the parameters ``kernel, gamma, degree, coef0, fit_intercept, tol, max_iter,
+    random_state, verbose``, the ``trade_off`` between loss and regulariser, a ``solver`` if it
+    lists the names of several ``solvers`` and, as a parameter or an attribute, ``threshold``. It
+    says if it ``needs_pairs`` of labels, and defines
 
     ``_check_parameters()``
         raise for invalid values of further parameters;
@@ -138,6 +139,9 @@ class KernelLabelRanker(LabelRanker):
 
     solvers: ClassVar[Collection[str]] = ()
     needs_pairs: ClassVar[bool] = True
+    trade_off: ClassVar[str] = "C"
+    # what makes a problem easier to solve
+    ease: ClassVar[str] = "lower C"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -187,8 +191,9 @@ class KernelLabelRanker(LabelRanker):
                 result = self._solve(X, operator, pairs, sample_weight)
         except (FloatingPointError, np.linalg.LinAlgError) as error:
             raise ValueError(
-                f"X, C={self.C!r} and sample_weight must keep the problem within double precision; "
-                f"they do not ({error}). Scale the features to a common range, or lower C."
+                f"X, {self.trade_off}={getattr(self, self.trade_off)!r} and sample_weight must "
+                f"keep the problem within double precision; they do not ({error}). Scale the "
+                f"features to a common range, or {self.ease}."
             ) from error
         self._warn_unless_converged(result)
 
@@ -242,9 +247,10 @@ class KernelLabelRanker(LabelRanker):
         return scores
 
     def _check_common_parameters(self):
-        check_real("C", self.C, 0, open_low=True)
+        check_real(self.trade_off, getattr(self, self.trade_off), 0, open_low=True)
         check_bool("fit_intercept", self.fit_intercept)
-        check_choice("solver", self.solver, tuple(self.solvers))
+        if self.solvers:
+            check_choice("solver", self.solver, tuple(self.solvers))
         check_real("tol", self.tol, 0, open_low=True)
         check_real("max_iter", self.max_iter, 1, integer=True)
         check_seed(self.random_state)
@@ -291,7 +297,7 @@ class KernelLabelRanker(LabelRanker):
                 f"{type(self).__name__} stopped after {result.n_iter} iterations "
                 f"(max_iter={self.max_iter}) at a relative duality gap of {result.gap:.3g} > "
                 f"tol={self.tol:g}. Raise max_iter or tol, scale the features to a common range, "
-                f"or lower C.",
+                f"or {self.ease}.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -108,7 +108,7 @@ def make_kernel(kernel, gamma, degree, coef0, X, sample_weight=None):
     check_real("degree", degree, 0, open_low=True)
     check_real("coef0", coef0, -np.inf)
     if isinstance(gamma, str):
-        check_choice("gamma", gamma, ("scale", "auto"), or_number=True)
+        check_choice("gamma", gamma, ("scale", "auto"), or_else="a number")
         gamma = _gamma_from_data(gamma, X, sample_weight)
     else:
         check_real("gamma", gamma, 0, open_low=True)

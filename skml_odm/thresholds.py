@@ -124,7 +124,7 @@ def make_threshold(threshold):
     if isinstance(threshold, numbers.Real) and not isinstance(threshold, bool):
         check_real("threshold", threshold, -np.inf)
         return FixedThreshold(float(threshold))
-    check_choice("threshold", threshold, ("regression", "per-label", "zero"), or_number=True)
+    check_choice("threshold", threshold, ("regression", "per-label", "zero"), or_else="a number")
     return {
         "regression": RegressionThreshold,
         "per-label": PerLabelThreshold,

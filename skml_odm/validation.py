@@ -28,10 +28,10 @@ def check_real(name, value, low, high=np.inf, *, open_low=False, integer=False):
         raise ValueError(f"{name} must be {noun} in {left}{low:g}, {high:g}{right}; got {value!r}.")
 
 
-def check_choice(name, value, allowed, or_number=False):
-    """Raise unless ``value`` is one of the allowed strings; the message may offer a number, too."""
+def check_choice(name, value, allowed, or_else=""):
+    """Raise unless ``value`` is one of the allowed strings; the message may offer something else."""
     if not (isinstance(value, str) and value in allowed):
-        names = ", ".join(map(repr, allowed)) + (", or a number" if or_number else "")
+        names = ", ".join(map(repr, allowed)) + (f", or {or_else}" if or_else else "")
         raise ValueError(f"{name} must be one of {names}; got {value!r}.")
 
 

@@ -13,7 +13,18 @@ from skmultilearn.base import MLClassifierBase
 from skmultilearn.cluster import FixedLabelSpaceClusterer, RandomLabelSpaceClusterer
 from skmultilearn.ensemble import LabelSpacePartitioningClassifier, MajorityVotingClassifier
 
-from skml_odm import MLODM, PMLLRS, PMLODM, Particle, RankCVM, RankLSVM, RankSVM, RankSVMz
+from skml_odm import (
+    CSRL,
+    M3L,
+    MLODM,
+    PMLLRS,
+    PMLODM,
+    Particle,
+    RankCVM,
+    RankLSVM,
+    RankSVM,
+    RankSVMz,
+)
 
 ESTIMATORS = [
     MLODM(random_state=0),
@@ -25,6 +36,9 @@ ESTIMATORS = [
     RankSVMz(),
     Particle(),
     PMLLRS(eta=0.1),
+    CSRL(beta=0.1, random_state=0),
+    CSRL(kernel="linear", covariance="learn", random_state=0),
+    M3L(C=10.0, random_state=0),
 ]
 SPARSE_FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
 SPARSE_TYPES = [f"{name}_{kind}" for name in SPARSE_FORMATS for kind in ("matrix", "array")]
@@ -48,7 +62,7 @@ COLUMN = Y[:, 0]
 
 def main_parameter(estimator):
     """The name of the number that decides most about a model."""
-    return "C" if hasattr(estimator, "C") else "eta"
+    return next(name for name in ("C", "beta", "eta") if hasattr(estimator, name))
 
 
 def as_array(labels):

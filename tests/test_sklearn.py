@@ -4,7 +4,18 @@ import sklearn
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from skml_odm import MLODM, PMLLRS, PMLODM, Particle, RankCVM, RankLSVM, RankSVM, RankSVMz
+from skml_odm import (
+    CSRL,
+    M3L,
+    MLODM,
+    PMLLRS,
+    PMLODM,
+    Particle,
+    RankCVM,
+    RankLSVM,
+    RankSVM,
+    RankSVMz,
+)
 
 ESTIMATORS = [
     MLODM(),
@@ -20,6 +31,12 @@ ESTIMATORS = [
     Particle(),
     Particle(variant="map"),
     PMLLRS(),
+    CSRL(),
+    CSRL(kernel="linear"),
+    CSRL(covariance="learn"),
+    CSRL(kernel="linear", covariance="learn", dummy="zero"),
+    M3L(),
+    M3L(kernel="linear"),
 ]
 
 

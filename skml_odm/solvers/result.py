@@ -33,6 +33,8 @@ class Result:
         Which solver found the biases where these are a linear program, else "none".
     margin : float
         The margin asked of every label pair.
+    covariance : ndarray, optional
+        Covariances of the label models, where the problem has them.
     """
 
     coefficients: np.ndarray
@@ -45,6 +47,7 @@ class Result:
     trace: list = field(default_factory=list)
     lp_solver: str = "none"
     margin: float = 1.0
+    covariance: np.ndarray | None = None
 
     @property
     def dual(self):

@@ -1,0 +1,174 @@
+"""Dual ascent row by row, for losses that couple the labels of a row and nothing else.
+
+With label covariances Θ, an operator K and the coefficients A (m × q), scores and objectives are
+
+    D = K A Θ / β,
+    primal  ½ ⟨A, D⟩ + Σ_i loss_i(D_i),        dual  Σ |A| − ½ ⟨A, D⟩,
+
+and a row's own problem is small (``_separation``, ``_covariance_rows``, ``_binary_rows``). Rows are
+visited in random order (paper 002); rows that were found at their optimum are visited again after
+1, 2, 4, … epochs. K A is kept up to date: by weights Xᵀ A for a linear kernel, otherwise by one
+product for the rows of a panel that moved.
+
+Where Θ is learned, primal and dual value both contain ½α‖R − I‖², with the R that is best for A.
+Their difference is then the gap of the saddle point problem over R and A.
+"""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from ._row_ascent import sweep_dense, sweep_kernel, sweep_sparse
+from .iteration import Step, finish
+from .result import TINY, Result, Trace, relative_gap
+
+PANEL_ROWS = 96
+
+# Multiplications by one compiled call, about, so that Ctrl-C is noticed soon.
+WORK_PER_CALL = 100_000_000
+
+# A row whose gap is below this share of what it may contribute to ``tol`` is left as it is.
+NEGLIGIBLE = 0.03
+
+# Epochs between two visits of a row at most.
+LONGEST_REST = 8
+
+# Problems of at most this many rows are solved to rounding, whatever the tolerance: it costs
+# nothing, and equal problems then have equal solutions.
+SMALL = 64
+MAX_POLISH = 1000
+STILL = 1e-14
+
+
+def row_ascent(operator, problem, *, tol, max_iter, random_state=None, verbose=0):
+    """Solve the problem to a relative duality gap of ``tol``.
+
+    Parameters
+    ----------
+    operator
+        K.
+    problem : SeparationProblem or BinaryProblem
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Epochs at most.
+    random_state : int, RandomState or None
+        Order of the rows.
+    verbose : int
+        Print a line per epoch if positive.
+
+    Returns
+    -------
+    Result
+    """
+    epochs = row_ascent_epochs(
+        operator, problem, tol=tol, random_state=random_state, verbose=verbose
+    )
+    return finish(epochs, max_iter)
+
+
+def row_ascent_epochs(operator, problem, *, tol, random_state=None, verbose=0):
+    """Epochs one at a time; see :mod:`.iteration` for the protocol."""
+    rng = check_random_state(random_state)
+    trace = Trace("row ascent", verbose)
+    rows = problem.rows
+    m = len(problem.coefficients)
+    visits = (KernelVisits if operator.matrix is not None else LinearVisits)(operator, problem)
+    surplus = np.zeros(m)
+    rest, due = np.ones(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
+    gap, worth_a_look, last = 1.0, tol, False
+    epoch = 0
+    while not last:
+        epoch += 1
+        now = np.flatnonzero(due < epoch)
+        visits(rng.permutation(now), surplus)
+        idle = surplus[now] <= rows.negligible
+        rest[now] = np.where(idle, np.minimum(2 * rest[now], LONGEST_REST), 1)
+        due[now] = epoch - 1 + rest[now]
+        # The gap of each row when it was met: an estimate that runs late and only decides when to
+        # compute the true one.
+        late = surplus.sum()
+        if not (np.isfinite(late) and np.isfinite(rows.dual)):
+            raise FloatingPointError("the dual value is not finite")
+        previous, gap = gap, max(late, 0.0) / max(rows.dual + late, TINY)
+        rows.negligible = NEGLIGIBLE * tol * max(rows.dual, 0.0) / m
+        trace.add(epoch, rows.dual + late, late)
+        if gap * min(gap, previous) <= worth_a_look * previous:
+            result = problem.certify(operator)
+            if result.gap <= tol:
+                break
+            worth_a_look = min(0.9 * worth_a_look, tol * gap / result.gap)
+            # rows at rest are part of what is left
+            due[:] = 0
+        last = yield Step(gap, 2)
+    else:
+        result = problem.certify(operator)
+    if m <= SMALL and result.gap <= tol:
+        polish(visits, problem.coefficients, rows, rng)
+        result = problem.certify(operator)
+    result.n_iter, result.converged, result.trace = epoch, result.gap <= tol, trace.entries
+    return result
+
+
+def polish(visits, A, rows, rng):
+    """Go on until nothing moves any more."""
+    rows.negligible = 0.0
+    for _ in range(MAX_POLISH):
+        before = A.copy()
+        visits(rng.permutation(len(A)), np.empty(len(A)))
+        if np.abs(A - before).max() <= STILL * np.abs(A).max():
+            return
+
+
+class KernelVisits:
+    """Visit rows of a kernel matrix, a panel at a time."""
+
+    def __init__(self, operator, problem):
+        self.operator, self.rows, self.A = operator, problem.rows, problem.coefficients
+        self.changes = np.empty((PANEL_ROWS, self.A.shape[1]))
+        self.moved = np.empty(PANEL_ROWS, dtype=np.intp)
+        self.products = self.operator.with_intercept(0.0).product(self.A)
+        self.total = self.A.sum(axis=0)
+
+    def __call__(self, order, surplus):
+        for start in range(0, len(order), PANEL_ROWS):
+            n_moved = sweep_kernel(
+                self.rows,
+                self.operator.matrix,
+                self.operator.intercept,
+                order[start : start + PANEL_ROWS],
+                self.products,
+                self.total,
+                surplus,
+                self.changes,
+                self.moved,
+            )
+            if n_moved:
+                self.products += self.operator.spread(self.moved[:n_moved], self.changes[:n_moved])
+
+
+class LinearVisits:
+    """Visit rows of a linear kernel, with explicit weights."""
+
+    def __init__(self, operator, problem):
+        self.operator, self.rows, self.A = operator, problem.rows, problem.coefficients
+        X = operator.X
+        self.features = operator.diagonal(), operator.intercept
+        if sparse.issparse(X):
+            self.sweep = sweep_sparse
+            self.features = X.data, X.indices, X.indptr, *self.features
+            work = X.nnz / max(1, X.shape[0])
+        else:
+            self.sweep = sweep_dense
+            self.features = X, *self.features
+            work = X.shape[1]
+        n_labels = self.A.shape[1]
+        self.n_rows = max(1, int(WORK_PER_CALL // ((work + n_labels) * n_labels)))
+        weights = np.ascontiguousarray(self.operator.weights(self.A))
+        self.state = weights, self.A.sum(axis=0)
+
+    def __call__(self, order, surplus):
+        for start in range(0, len(order), self.n_rows):
+            self.sweep(
+                self.rows, *self.features, order[start : start + self.n_rows], *self.state, surplus
+            )
