@@ -24,6 +24,7 @@ class LabelCovariance:
     """
 
     alpha = np.inf
+    is_learned = False
 
     def __init__(self, n_labels, dummy, given=None):
         self.contrast = np.eye(n_labels)
@@ -51,6 +52,8 @@ class LearnedCovariance(LabelCovariance):
 
     It is I + Γᵀ AᵀK A Γ / (2αβ), positive definite by itself.
     """
+
+    is_learned = True
 
     def __init__(self, n_labels, dummy, alpha, beta):
         super().__init__(n_labels, dummy)

@@ -4,7 +4,7 @@ import numpy as np
 
 from .base import KernelLabelRanker
 from .covariance import LabelCovariance, LearnedCovariance, check_covariance
-from .solvers.row_ascent import row_ascent
+from .solvers.row_auto import row_auto
 from .solvers.row_problems import SeparationLoss
 from .validation import check_choice, check_real
 
@@ -55,12 +55,12 @@ class CSRL(KernelLabelRanker):
         paper has none.
     tol : float, default=1e-3
         Relative duality gap to reach.
-    max_iter : int, default=2000
-        Epochs at most; a ``ConvergenceWarning`` says when they do not suffice.
+    max_iter : int, default=10000
+        Epochs and Newton steps at most; a ``ConvergenceWarning`` says when they do not suffice.
     random_state : int, RandomState instance or None, default=None
         Order in which rows are visited.
     verbose : int, default=0
-        Print a line with the gap for each epoch if positive.
+        Print a line with the gap for each epoch and Newton round if positive.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class CSRL(KernelLabelRanker):
         ``objective_ * (1 - dual_gap_)``. For a learned
         covariance this is the gap of the saddle point problem over R and the coefficients.
     n_iter_ : int
-        Epochs done.
+        Epochs and Newton steps done.
     n_support_ : int
         Training rows with a coefficient other than zero.
     threshold_ : object
@@ -137,7 +137,7 @@ class CSRL(KernelLabelRanker):
         coef0=0.0,
         fit_intercept=False,
         tol=1e-3,
-        max_iter=2000,
+        max_iter=10000,
         random_state=None,
         verbose=0,
     ):
@@ -164,7 +164,7 @@ class CSRL(KernelLabelRanker):
     def _solve(self, X, operator, indicator, sample_weight):
         covariance = self._covariance(indicator.shape[1])
         loss = SeparationLoss(indicator, self.beta, covariance, sample_weight)
-        result = row_ascent(
+        result = row_auto(
             operator,
             loss,
             tol=self.tol,

@@ -4,7 +4,7 @@ import numpy as np
 
 from .base import KernelLabelRanker
 from .covariance import LabelCovariance, check_covariance, label_correlations
-from .solvers.row_ascent import row_ascent
+from .solvers.row_auto import row_auto
 from .solvers.row_problems import BinaryLoss
 from .validation import check_choice
 
@@ -42,12 +42,12 @@ class M3L(KernelLabelRanker):
         Whether labels have an intercept. It is regularised: the kernel is in effect K + 1.
     tol : float, default=1e-3
         Relative duality gap to reach.
-    max_iter : int, default=2000
-        Epochs at most; a ``ConvergenceWarning`` says when they do not suffice.
+    max_iter : int, default=10000
+        Epochs and Newton steps at most; a ``ConvergenceWarning`` says when they do not suffice.
     random_state : int, RandomState instance or None, default=None
         Order in which rows are visited.
     verbose : int, default=0
-        Print a line with the gap for each epoch if positive.
+        Print a line with the gap for each epoch and Newton round if positive.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class M3L(KernelLabelRanker):
         Relative duality gap, computed from the final coefficients: the optimum is at least
         ``objective_ * (1 - dual_gap_)``.
     n_iter_ : int
-        Epochs done.
+        Epochs and Newton steps done.
     n_support_ : int
         Training rows with a coefficient other than zero.
     threshold_ : object
@@ -113,7 +113,7 @@ class M3L(KernelLabelRanker):
         coef0=0.0,
         fit_intercept=True,
         tol=1e-3,
-        max_iter=2000,
+        max_iter=10000,
         random_state=None,
         verbose=0,
     ):
@@ -144,7 +144,7 @@ class M3L(KernelLabelRanker):
         weight = np.full(len(indicator), float(self.C))
         if sample_weight is not None:
             weight *= sample_weight
-        result = row_ascent(
+        result = row_auto(
             operator,
             BinaryLoss(indicator, 1.0, LabelCovariance(n_labels, False, given), weight),
             tol=self.tol,

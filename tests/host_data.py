@@ -36,9 +36,8 @@ ESTIMATORS = [
     RankSVMz(),
     Particle(),
     PMLLRS(eta=0.1),
-    CSRL(beta=0.1, random_state=0),
-    CSRL(kernel="linear", covariance="learn", random_state=0),
-    M3L(C=10.0, random_state=0),
+    CSRL(covariance="learn", random_state=0),
+    M3L(C=10.0, kernel="linear", random_state=0),
 ]
 SPARSE_FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
 SPARSE_TYPES = [f"{name}_{kind}" for name in SPARSE_FORMATS for kind in ("matrix", "array")]

@@ -156,17 +156,21 @@ def rank_svm_by_quadratic_program(operator, loss, precision=1e-10):
 
 
 def solve_quadratic_program(square, linear, matrix, bounds, precision=1e-10):
-    """min ½ Σ square x² + linear · x subject to matrix x ≤ bounds, by Clarabel."""
+    """min ½ xᵀ square x + linear · x subject to matrix x ≤ bounds, by Clarabel.
+
+    A one-dimensional ``square`` is the diagonal of a matrix.
+    """
     import clarabel
     from scipy import sparse
 
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = precision
+    square = np.diag(square) if square.ndim == 1 else np.triu(square)
     solver = clarabel.DefaultSolver(
-        sparse.diags(square, format="csc"),
+        sparse.csc_matrix(square),
         linear,
-        matrix,
+        sparse.csc_matrix(matrix),
         bounds,
         [clarabel.NonnegativeConeT(len(bounds))],
         settings,
@@ -174,3 +178,24 @@ def solve_quadratic_program(square, linear, matrix, bounds, precision=1e-10):
     solution = solver.solve()
     assert str(solution.status) == "Solved", solution.status
     return solution.obj_val
+
+
+def row_loss_by_quadratic_program(K, indicator, beta, theta, weight, sums):
+    """Largest Σ|a| − tr(AᵀK A Θ)/2β, by Clarabel, with all multipliers spelled out.
+
+    With ``sums`` the multipliers of a row's relevant labels sum to at most its weight, and those of
+    its others as well; without, each is at most the weight.
+    """
+    m, q = indicator.shape
+    sign = np.where(indicator, 1.0, -1.0).ravel()
+    square = np.kron(K, theta) * np.outer(sign, sign) / beta
+    bounded, bounds = np.eye(m * q), np.repeat(weight, q)
+    if sums:
+        bounded = np.zeros((2 * m, m * q))
+        for i in range(m):
+            bounded[2 * i, i * q : (i + 1) * q] = indicator[i]
+            bounded[2 * i + 1, i * q : (i + 1) * q] = ~indicator[i]
+        bounds = np.repeat(weight, 2)
+    matrix = np.vstack([bounded, -np.eye(m * q)])
+    bounds = np.concatenate([bounds, np.zeros(m * q)])
+    return -solve_quadratic_program(square, -np.ones(m * q), matrix, bounds, 1e-9)

@@ -222,12 +222,14 @@ def test_clone_keeps_every_parameter(estimator):
 
 def test_set_params(one_of_each):
     """set_params returns the estimator, sets what it is told and refuses unknown names."""
-    assert one_of_each.set_params(C=3.0, kernel="linear") is one_of_each
-    assert (one_of_each.C, one_of_each.kernel) == (3.0, "linear")
+    name = main_parameter(one_of_each)
+    assert one_of_each.set_params(**{name: 3.0}, kernel="linear") is one_of_each
+    assert (getattr(one_of_each, name), one_of_each.kernel) == (3.0, "linear")
     with pytest.raises(ValueError, match="Invalid parameter 'nonsense'"):
         one_of_each.set_params(nonsense=1)
-    ensemble = fixed_partition(one_of_each).set_params(classifier__C=0.5)
-    assert ensemble.classifier.C == ensemble.get_params()["classifier__C"] == 0.5
+    nested = f"classifier__{name}"
+    ensemble = fixed_partition(one_of_each).set_params(**{nested: 0.5})
+    assert getattr(ensemble.classifier, name) == ensemble.get_params()[nested] == 0.5
 
 
 @pytest.mark.parametrize("before", ["linear", "rbf"])
@@ -235,7 +237,7 @@ def test_set_params(one_of_each):
 def test_a_second_fit_forgets_the_first(one_of_each, before, after):
     """Refitting with other parameters, features and labels equals fitting a new estimator."""
     fresh = clone(one_of_each).set_params(kernel=after).fit(X, Y)
-    one_of_each.set_params(kernel=before, C=0.1)
+    one_of_each.set_params(kernel=before, **{main_parameter(one_of_each): 0.1})
     one_of_each.fit(sparse.csr_matrix(X[:40, :3]), COLUMN[:40])
     one_of_each.set_params(**fresh.get_params()).fit(X, Y)
     assert_same_model(fresh, one_of_each)
@@ -434,11 +436,12 @@ def test_sample_weights_reach_the_model(estimator):
     if not has_fit_parameter(estimator, "sample_weight"):
         pytest.skip("fit takes no sample weights")
     weight = np.where(np.arange(len(X)) % 2, 5.0, 0.2)
-    search = GridSearchCV(estimator, {"C": [0.1]}, cv=KFold(2), error_score="raise")
+    name = main_parameter(estimator)
+    search = GridSearchCV(estimator, {name: [0.1]}, cv=KFold(2), error_score="raise")
     search.fit(X, Y, sample_weight=weight)
-    weighted = clone(estimator).set_params(C=0.1).fit(X, Y, sample_weight=weight)
+    weighted = clone(estimator).set_params(**{name: 0.1}).fit(X, Y, sample_weight=weight)
     assert_same_model(weighted, search)
-    plain = clone(estimator).set_params(C=0.1).fit(X, Y)
+    plain = clone(estimator).set_params(**{name: 0.1}).fit(X, Y)
     difference = plain.decision_function(X_NEW) - weighted.decision_function(X_NEW)
     assert np.abs(difference).max() > 1e-3
 

@@ -300,7 +300,7 @@ cdef class CovarianceRows(RowProblem):
                     )
                 largest = fmax(largest, matrix[k * n + k])
             for k in range(n):
-                matrix[k * n + k] += ridge * largest + 1e-300
+                matrix[k * n + k] += ridge * (largest if largest > 0.0 else 1.0)
                 solution[k] = slope[self.support[k]]
                 solution[n + k] = 1.0 if sign[self.support[k]] > 0.0 else 0.0
                 solution[2 * n + k] = 1.0 - solution[n + k]
@@ -311,7 +311,7 @@ cdef class CovarianceRows(RowProblem):
             pivot = INFINITY
             for k in range(n):
                 pivot = fmin(pivot, matrix[k * n + k])
-            if failed == 0 and pivot * pivot >= FLAT * largest:
+            if failed == 0 and pivot * pivot > FLAT * largest:
                 return False
             ridge = RIDGE
 

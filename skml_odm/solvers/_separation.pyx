@@ -185,3 +185,38 @@ cdef void spread_over_largest(
         best = k if values[k] > values[best] else best
     if n > 0 and values[best] > 0.0:
         result[best] = weight
+
+
+def project_rows(
+    const double[:, ::1] sign, const double[::1] weight, double[:, ::1] values,
+    double[:, ::1] held,
+):
+    """Project every row's two sides onto their capped simplices, in place.
+
+    ``held`` (m × 2) becomes 1 where a side's sum is at its cap (relevant labels first), else 0.
+    """
+    cdef Py_ssize_t m = values.shape[0], q = values.shape[1], i, k, n, side
+    cdef double* gathered = <double*> malloc(2 * q * sizeof(double))
+    cdef double* found = gathered + q
+    cdef double total, wanted
+    if gathered == NULL:
+        raise MemoryError()
+    with nogil:
+        for i in range(m):
+            for side in range(2):
+                wanted = 1.0 if side == 0 else -1.0
+                n = 0
+                total = 0.0
+                for k in range(q):
+                    if sign[i, k] == wanted:
+                        gathered[n] = values[i, k]
+                        total += fmax(values[i, k], 0.0)
+                        n += 1
+                held[i, side] = 1.0 if total >= weight[i] else 0.0
+                project(gathered, n, 0.0, weight[i], found)
+                n = 0
+                for k in range(q):
+                    if sign[i, k] == wanted:
+                        values[i, k] = found[n]
+                        n += 1
+    free(gathered)

@@ -40,11 +40,24 @@ def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
         bcd_epochs(operator, loss, tol=tol, random_state=random_state, verbose=verbose), max_iter
     )
     second_order = Runner(newton_steps(operator, loss, tol=tol, verbose=verbose), max_iter)
+    return take_turns(descent, second_order, lambda runner: _slow(runner.gaps, tol), tol)
+
+
+def take_turns(descent, second_order, is_slow, tol):
+    """Run two solvers of one problem until one of them is done, and return the better result.
+
+    Parameters
+    ----------
+    descent, second_order : Runner
+        The first has its turn until ``is_slow`` says so, or for as much work as the other has had.
+    is_slow : callable
+        Takes the first runner.
+    tol : float
+    """
     share = 0
     while descent.running or second_order.running:
-        # descent's turn: until it looks slow, or as much work as Newton's method has had
         spent = 0
-        while descent.running and (spent < share or not _slow(descent.gaps, tol)):
+        while descent.running and (spent < share or not is_slow(descent)):
             spent += descent.advance(second_order)
         share = max(FIRST_TURN, 2 * spent)
         spent = 0
@@ -62,6 +75,8 @@ class Runner:
     ----------
     gaps : list of float
         What it reported after each of its iterations.
+    costs : list of float
+        What these cost, in products K V.
     running, converged : bool
     """
 
@@ -69,6 +84,7 @@ class Runner:
         self.steps = steps
         self.max_iter = max_iter
         self.gaps = []
+        self.costs = []
         self.running = True
         self.result = self.error = None
 
@@ -89,6 +105,7 @@ class Runner:
             self.error = error
         else:
             self.gaps.append(step.gap)
+            self.costs.append(step.n_products)
             return step.n_products
         self.running = False
         return 0

@@ -13,7 +13,7 @@ class Step(NamedTuple):
 
     gap: float
     """Relative duality gap, as far as known."""
-    n_products: int
+    n_products: float
     """How many products K V the iteration cost, about."""
 
 

@@ -126,10 +126,19 @@ def _dual_value(operator, loss, A, F, kappa):
 
 
 class Direction:
-    """Newton directions for one operator: approximate solutions of (I + D K) X = R."""
+    """Newton directions for one operator: approximate solutions of (I + D K) X = R.
 
-    def __init__(self, operator):
+    Parameters
+    ----------
+    operator
+        K.
+    label_blocks : bool
+        Whether rows of R and D sum to zero, so that label blocks may serve as preconditioner.
+    """
+
+    def __init__(self, operator, label_blocks=True):
         self.operator = operator
+        self.label_blocks = label_blocks
         most = min(MAX_LANDMARKS, max(100, operator.shape[0] // 3))
         self.landmarks = LandmarkPreconditioner(operator, most)
         self.diagonal = self.landmarks.landmarks.diagonal
@@ -157,9 +166,10 @@ class Direction:
 
     def preconditioner(self, curvature):
         """Label blocks where they are cheap, landmarks otherwise."""
-        blocks = LabelPreconditioner(self.operator, curvature.diagonal())
-        if blocks.worthwhile() and blocks.factor():
-            return blocks
+        if self.label_blocks:
+            blocks = LabelPreconditioner(self.operator, curvature.diagonal())
+            if blocks.worthwhile() and blocks.factor():
+                return blocks
         self.landmarks.update(curvature.modes())
         return self.landmarks
 

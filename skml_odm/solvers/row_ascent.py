@@ -33,12 +33,6 @@ NEGLIGIBLE = 0.03
 # Epochs between two visits of a row at most.
 LONGEST_REST = 8
 
-# Problems of at most this many rows are solved to rounding, whatever the tolerance: it costs
-# nothing, and equal problems then have equal solutions.
-SMALL = 64
-MAX_POLISH = 1000
-STILL = 1e-14
-
 
 def row_ascent(operator, problem, *, tol, max_iter, random_state=None, verbose=0):
     """Solve the problem to a relative duality gap of ``tol``.
@@ -81,7 +75,7 @@ def row_ascent_epochs(operator, problem, *, tol, random_state=None, verbose=0):
     while not last:
         epoch += 1
         now = np.flatnonzero(due < epoch)
-        visits(rng.permutation(now), surplus)
+        cost = visits(rng.permutation(now), surplus)
         idle = surplus[now] <= rows.negligible
         rest[now] = np.where(idle, np.minimum(2 * rest[now], LONGEST_REST), 1)
         due[now] = epoch - 1 + rest[now]
@@ -100,24 +94,11 @@ def row_ascent_epochs(operator, problem, *, tol, random_state=None, verbose=0):
             worth_a_look = min(0.9 * worth_a_look, tol * gap / result.gap)
             # rows at rest are part of what is left
             due[:] = 0
-        last = yield Step(gap, 2)
+        last = yield Step(gap, cost)
     else:
-        result = problem.certify(operator)
-    if m <= SMALL and result.gap <= tol:
-        polish(visits, problem.coefficients, rows, rng)
         result = problem.certify(operator)
     result.n_iter, result.converged, result.trace = epoch, result.gap <= tol, trace.entries
     return result
-
-
-def polish(visits, A, rows, rng):
-    """Go on until nothing moves any more."""
-    rows.negligible = 0.0
-    for _ in range(MAX_POLISH):
-        before = A.copy()
-        visits(rng.permutation(len(A)), np.empty(len(A)))
-        if np.abs(A - before).max() <= STILL * np.abs(A).max():
-            return
 
 
 class KernelVisits:
@@ -131,6 +112,8 @@ class KernelVisits:
         self.total = self.A.sum(axis=0)
 
     def __call__(self, order, surplus):
+        """Visit rows in this order; what it cost, in products K V."""
+        cost = 0.0
         for start in range(0, len(order), PANEL_ROWS):
             n_moved = sweep_kernel(
                 self.rows,
@@ -145,6 +128,8 @@ class KernelVisits:
             )
             if n_moved:
                 self.products += self.operator.spread(self.moved[:n_moved], self.changes[:n_moved])
+                cost += n_moved / len(surplus)
+        return cost
 
 
 class LinearVisits:
@@ -168,7 +153,8 @@ class LinearVisits:
         self.state = weights, self.A.sum(axis=0)
 
     def __call__(self, order, surplus):
+        """Visit rows in this order; what it cost, in products K V."""
         for start in range(0, len(order), self.n_rows):
-            self.sweep(
-                self.rows, *self.features, order[start : start + self.n_rows], *self.state, surplus
-            )
+            rows = order[start : start + self.n_rows]
+            self.sweep(self.rows, *self.features, rows, *self.state, surplus)
+        return len(order) / len(surplus)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ._binary_rows import BinaryRows
 from ._covariance_rows import CovarianceRows
-from ._separation import SeparationRows
+from ._separation import SeparationRows, project_rows
 from .result import Result
 
 
@@ -24,39 +24,69 @@ class RowLoss:
     ----------
     coefficients : ndarray of shape (m, q)
         A; zero at first.
+    matrix, between_labels : ndarray
+        R and Θ; where they are learned, those of the coefficients that were certified last.
     rows : RowProblem
-        The rows' problems in compiled code, which change A.
+        The rows' problems in compiled code, which change A, and Θ where it is learned.
     """
 
     def __init__(self, indicator, beta, covariance, sample_weight=None):
         m = len(indicator)
+        self.indicator = indicator
         self.sign = np.where(indicator, 1.0, -1.0)
         self.weight = np.ones(m) if sample_weight is None else sample_weight
         self.beta = float(beta)
         self.covariance = covariance
         self.coefficients = np.zeros(indicator.shape)
-        start = covariance.matrix(np.zeros((indicator.shape[1],) * 2))
-        self.between_labels = covariance.between_labels(start)
+        self.matrix = covariance.matrix(np.zeros((indicator.shape[1],) * 2))
+        self.between_labels = covariance.between_labels(self.matrix)
         self.rows = self._rows()
-        self.rows.dual = covariance.penalty(start)
+        self.rows.dual = covariance.penalty(self.matrix)
+
+    def copy(self):
+        """The same problem at the same coefficients, to be solved independently."""
+        twin = type(self)(self.indicator, self.beta, self.covariance, self.weight)
+        twin.coefficients[:] = self.coefficients
+        return twin
+
+    @property
+    def sides(self):
+        """Which labels are relevant, and which are not."""
+        return self.sign > 0.0, self.sign < 0.0
+
+    def dual_value(self, total, gram):
+        """The dual value of coefficients A with Σ|A| and Aᵀ K A."""
+        matrix = self.covariance.matrix(gram)
+        quadratic = np.vdot(gram, self.covariance.between_labels(matrix)) / self.beta
+        return total - 0.5 * quadratic + self.covariance.penalty(matrix)
+
+    def value_of(self, operator, coefficients, half):
+        """A Result for any coefficients Ã with scores K Ã Lᵀ, L Lᵀ = Θ/β; its dual value is 0."""
+        products = operator.product(coefficients)
+        scores = products @ half.T
+        worst = self._worst(1.0 - self.sign * scores).sum()
+        primal = worst + 0.5 * np.vdot(coefficients, products)
+        primal += self.covariance.penalty(self.matrix)
+        return self._result(operator, coefficients @ half.T, scores, primal, primal)
 
     def certify(self, operator):
-        """Scores, primal value and duality gap of the present coefficients, all computed anew."""
+        """A Result for the present coefficients, everything computed anew."""
         A = self.coefficients
         products = operator.product(A)
-        matrix = self.covariance.matrix(A.T @ products)
+        self.matrix = self.covariance.matrix(A.T @ products)
         # what compiled code has followed so far starts anew, without its rounding
-        self.between_labels[:] = self.covariance.between_labels(matrix)
+        self.between_labels[:] = self.covariance.between_labels(self.matrix)
         weights = self.between_labels / self.beta
         scores = products @ weights
         residuals = 1.0 - self.sign * scores
         worst = self._worst(residuals)
         # by rows: a sum of nonnegative terms, without cancellation
         difference = np.sum(worst - np.sum(np.abs(A) * residuals, axis=1))
-        penalty = self.covariance.penalty(matrix)
-        primal = worst.sum() + 0.5 * np.vdot(A, scores) + penalty
+        primal = worst.sum() + 0.5 * np.vdot(A, scores) + self.covariance.penalty(self.matrix)
         self.rows.dual = primal - difference
-        coefficients = A @ weights
+        return self._result(operator, A @ weights, scores, primal, difference)
+
+    def _result(self, operator, coefficients, scores, primal, difference):
         return Result(
             coefficients=coefficients,
             intercept=operator.intercept * coefficients.sum(axis=0),
@@ -65,7 +95,7 @@ class RowLoss:
             difference=difference,
             n_iter=0,
             converged=False,
-            covariance=matrix,
+            covariance=self.matrix,
         )
 
 
@@ -79,10 +109,15 @@ class SeparationLoss(RowLoss):
             return SeparationRows(*common)
         return CovarianceRows(*common, self.between_labels, covariance.alpha)
 
+    def project(self, multipliers):
+        """Bring multipliers to their bounds, in place; which are free, and which sums are held."""
+        held = np.empty((len(multipliers), 2))
+        project_rows(self.sign, self.weight, multipliers, held)
+        return multipliers > 0.0, held
+
     def _worst(self, residuals):
-        relevant = self.sign > 0.0
-        sides = (np.where(side, residuals, 0.0).max(axis=1) for side in (relevant, ~relevant))
-        return self.weight * sum(np.maximum(side, 0.0) for side in sides)
+        tops = (np.where(side, residuals, 0.0).max(axis=1) for side in self.sides)
+        return self.weight * sum(np.maximum(top, 0.0) for top in tops)
 
 
 class BinaryLoss(RowLoss):
@@ -93,6 +128,13 @@ class BinaryLoss(RowLoss):
         return BinaryRows(
             self.coefficients, self.sign, self.weight, self.beta, self.between_labels, coupled
         )
+
+    def project(self, multipliers):
+        """Bring multipliers to their bounds, in place; which are free, and which sums are held."""
+        most = self.weight[:, None]
+        free = (multipliers > 0.0) & (multipliers < most)
+        np.clip(multipliers, 0.0, most, out=multipliers)
+        return free, np.zeros((len(multipliers), 2))
 
     def _worst(self, residuals):
         return self.weight * np.maximum(residuals, 0.0).sum(axis=1)

@@ -1,0 +1,178 @@
+"""The problems of ``row_ascent`` by the proximal point method, with Newton's method inside.
+
+With Θ/β = L Lᵀ, coefficients Ã = A L and F̃ = K Ã the scores are D = F̃ Lᵀ, and the quadratic term
+is ½⟨Ã, F̃⟩: a problem for Newton's method in function space. The loss is smoothed around the present
+multipliers m⁰: with −½ Σ w (m − m⁰)² / c added to the dual, c the row's weight, the multipliers of
+scores with residuals r are the projection of m⁰ + c r / w onto their bounds. Each round's solution
+is the next m⁰, and brings all that is wrong down by a factor which falls with w.
+
+A covariance that is learned is fixed during a round. After it, the multipliers move from the old to
+the new ones as far as the dual value of the whole problem rises, and the covariance follows.
+"""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from ..losses import Modes
+from .iteration import Step
+from .newton import Direction, step_length
+from .result import TINY, Trace
+
+# Width of the smoothing at first: at zero scores all multipliers are then half way to their bounds.
+FIRST_WIDTH = 2.0
+
+# The width is halved after rounds of at most FEW Newton steps and doubled after MANY.
+FEW = 2
+MANY = 6
+
+# A round ends when what Newton's method can still gain is below this share of how far, in the
+# proximal term, the round has come.
+SHARE = 0.1
+MAX_STEPS = 30
+
+# Rounds without progress at most, and once the gap is so small that rounding shows.
+MAX_IDLE = 10
+MAX_IDLE_AT_END = 5
+END = 1e-9
+
+
+def row_newton_steps(operator, problem, *, tol, verbose=0):
+    """Newton steps one at a time, from the problem's coefficients on; see :mod:`.iteration`."""
+    trace = Trace("proximal newton", verbose)
+    direction = Direction(operator, label_blocks=False)
+    best = problem.certify(operator)
+    dual = best.dual
+    half = _half(problem)
+    A = problem.coefficients @ half
+    F = operator.product(A)
+    width, iteration, idle, last = FIRST_WIDTH, 0, 0, False
+    while best.gap > tol and not last:
+        smooth = SmoothRows(problem, half, width)
+        steps = 0
+        while steps < MAX_STEPS and not last:
+            _, R = smooth.evaluate(F)
+            R -= A
+            KR = operator.product(R)
+            left = 0.5 * np.vdot(R, KR)
+            target = SHARE * max(smooth.distance(), tol * best.primal * SHARE)
+            if left <= target and steps > 0:
+                break
+            forcing = min(0.3, max(0.01, (target / left) ** 0.5)) if left > 0.0 else 0.3
+            X, KX, n_products = direction(smooth.curvature(), R, KR, forcing)
+            t = 0.0 if X is None else step_length(smooth, F, X, KX)
+            if t == 0.0:
+                # rounding leaves no direction to go
+                break
+            A += t * X
+            F += t * KX
+            iteration += 1
+            steps += 1
+            last = yield Step(best.gap, n_products)
+        smooth.evaluate(F)
+        # In stiff directions the multipliers are far from A, which is then the better primal point.
+        results = [problem.value_of(operator, A, half)]
+        _move(operator, problem, problem.sign * smooth.multipliers)
+        results.insert(0, problem.certify(operator))
+        dual = max(dual, results[0].dual)
+        for result in results:
+            result.difference = result.primal - dual
+        result = results[0] if results[0].gap <= tol else min(results, key=lambda r: r.primal)
+        idle = 0 if result.gap < 0.9 * best.gap else idle + 1
+        if result.gap < best.gap:
+            best = result
+        # rounding, not the width, is what is left
+        last = last or idle == (MAX_IDLE if best.gap > END else MAX_IDLE_AT_END)
+        trace.add(iteration, result.primal, result.difference)
+        if problem.covariance.is_learned:
+            before, half = half, _half(problem)
+            A = np.linalg.solve(before.T, A.T).T @ half
+            F = operator.product(A)
+        width *= 0.5 if steps <= FEW else 2.0 if steps >= MANY else 1.0
+    best.n_iter, best.converged, best.trace = max(iteration, 1), best.gap <= tol, trace.entries
+    return best
+
+
+def _half(problem):
+    """L with L Lᵀ = Θ/β, square and, where Θ is, invertible."""
+    values, vectors = np.linalg.eigh(problem.between_labels / problem.beta)
+    return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def _move(operator, problem, following):
+    """Take over new coefficients; with a learned covariance, as far as the dual value rises."""
+    A = problem.coefficients
+    if problem.covariance.is_learned:
+        step = following - A
+        products, change = operator.product(A), operator.product(step)
+        gram, cross, square = A.T @ products, A.T @ change, step.T @ change
+        total, growth = np.abs(A).sum(), np.abs(following).sum() - np.abs(A).sum()
+
+        def fall(t):
+            return -problem.dual_value(
+                total + t * growth, gram + t * (cross + cross.T) + t * t * square
+            )
+
+        found = minimize_scalar(fall, bounds=(0.0, 1.0), method="bounded")
+        t = min((0.0, found.x, 1.0), key=fall)
+        following = following if t == 1.0 else A + t * step
+    A[:] = following
+
+
+class SmoothRows:
+    """The smoothed loss around a problem's coefficients, in the coordinates F̃.
+
+    Attributes
+    ----------
+    multipliers : ndarray of shape (m, q)
+        Those of the scores that were evaluated last.
+    """
+
+    def __init__(self, problem, half, width):
+        self.problem, self.half = problem, half
+        self.centre = np.abs(problem.coefficients)
+        self.reach = problem.weight[:, None] / width
+
+    def evaluate(self, scores):
+        """Return the loss and its gradient coefficients."""
+        residuals = 1.0 - self.problem.sign * (scores @ self.half.T)
+        self.multipliers = self.centre + self.reach * residuals
+        self.free, self.held = self.problem.project(self.multipliers)
+        value = np.vdot(self.multipliers, residuals) - self.distance()
+        return value, (self.problem.sign * self.multipliers) @ self.half
+
+    def distance(self):
+        """½ Σ w (m − m⁰)² / c for the scores that were evaluated last."""
+        moved = self.multipliers - self.centre
+        return 0.5 * np.sum(moved * moved / np.maximum(self.reach, TINY))
+
+    def curvature(self):
+        """The Hessian at the scores that were evaluated last."""
+        return SmoothCurvature(self)
+
+
+class SmoothCurvature:
+    """The Hessian of the smoothed loss: c/w on free labels, less their mean where a sum is held."""
+
+    def __init__(self, smooth):
+        self.half = smooth.half
+        self.free = smooth.free * smooth.reach
+        self.sides = []
+        for side, held in zip(smooth.problem.sides, smooth.held.T, strict=True):
+            among = self.free * side * held[:, None]
+            total = among.sum(axis=1, keepdims=True)
+            self.sides.append(among / np.sqrt(np.maximum(total, TINY)))
+
+    def product(self, V):
+        """D V."""
+        U = V @ self.half.T
+        result = self.free * U
+        for side in self.sides:
+            result -= side * np.sum(side * U, axis=1, keepdims=True)
+        return result @ self.half
+
+    def modes(self):
+        """The modes of D, averaged over the rows."""
+        total = np.diag(self.free.sum(axis=0))
+        for side in self.sides:
+            total -= side.T @ side
+        return Modes.of(self.half.T @ total @ self.half / len(self.free))
