@@ -111,4 +111,4 @@ def label_correlations(indicator, sample_weight=None):
 
 
 def _describe(value, matrix):
-    return f"shape {matrix.shape}" if matrix.size or isinstance(value, np.ndarray) else repr(value)
+    return repr(value) if matrix.ndim < 2 else f"shape {matrix.shape}"

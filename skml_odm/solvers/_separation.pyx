@@ -16,6 +16,8 @@ from skml_odm.solvers._row_ascent cimport RowProblem
 from skml_odm.solvers._separation cimport side_surplus
 
 cdef double ROUNDING = 1e-14
+# Relative to residuals, bounds of scaled multipliers below this drown in rounding.
+cdef double FLAT = 1e-12
 cdef int MAX_NEWTON = 100
 
 
@@ -122,7 +124,7 @@ cdef class SeparationRows(RowProblem):
         cdef double* a = &self.coefficients[row, 0]
         cdef double weight = self.weight[row], curvature = self.scale * diagonal
         cdef double total = 0.0, balance_now = 0.0, surplus, y, cap
-        cdef double linear = 0.0, quadratic = 0.0, sum_change = 0.0
+        cdef double linear = 0.0, quadratic = 0.0, sum_change = 0.0, largest = 0.0
         cdef double* second = ahead + q
         self.moved = False
         for k in range(q):
@@ -139,6 +141,7 @@ cdef class SeparationRows(RowProblem):
             return surplus
         for k in range(q):
             y = residual[k] + curvature * sign[k] * (a[k] + self.tau * balance_now)
+            largest = fmax(largest, fabs(y))
             if sign[k] > 0.0:
                 ahead[n_first] = y
                 n_first += 1
@@ -146,23 +149,25 @@ cdef class SeparationRows(RowProblem):
                 second[n_second] = y
                 n_second += 1
         cap = curvature * weight
-        if cap > ROUNDING * ROUNDING:
+        if cap > FLAT * largest:
             y = curvature * self.tau * balance_now
             y = balance(ahead, n_first, second, n_second, cap, self.tau, y)
             project(ahead, n_first, -y, cap, found)
             project(second, n_second, y, cap, found + n_first)
         else:
             # nothing but the linear term is left
-            curvature = 1.0
+            curvature, cap = 1.0, weight
             spread_over_largest(ahead, n_first, weight, found)
             spread_over_largest(second, n_second, weight, found + n_first)
+        keep_below(found, n_first, cap)
+        keep_below(found + n_first, n_second, cap)
         n_second, n_first = n_first, 0
         for k in range(q):
             if sign[k] > 0.0:
-                y = fmin(found[n_first] / curvature, weight)
+                y = found[n_first] / curvature
                 n_first += 1
             else:
-                y = fmin(found[n_second] / curvature, weight)
+                y = found[n_second] / curvature
                 n_second += 1
             linear += residual[k] * (y - m[k])
             quadratic += (y - m[k]) * (y - m[k])
@@ -173,6 +178,17 @@ cdef class SeparationRows(RowProblem):
         self.dual += linear - 0.5 * self.scale * diagonal * quadratic
         self.moved = True
         return surplus
+
+
+cdef void keep_below(double* values, Py_ssize_t n, double cap) noexcept nogil:
+    """Take from a sum what rounding has put above its cap."""
+    cdef double total = 0.0
+    cdef Py_ssize_t k
+    for k in range(n):
+        total += values[k]
+    if total > cap:
+        for k in range(n):
+            values[k] *= cap / total
 
 
 cdef void spread_over_largest(

@@ -54,6 +54,17 @@ def _to_rounding(operator, problem, tol, max_iter, random_state, verbose):
         steps = row_newton_steps(operator, problem, tol=exact, verbose=verbose)
         result = finish(steps, max_iter - n_epochs)
         result.n_iter += n_epochs
+    if result.gap > tol and result.n_iter < max_iter:
+        n_iter = result.n_iter
+        result = row_ascent(
+            operator,
+            problem,
+            tol=tol,
+            max_iter=max_iter - n_iter,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        result.n_iter += n_iter
     result.converged = result.gap <= tol
     return result
 

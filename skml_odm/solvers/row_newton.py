@@ -30,8 +30,9 @@ MANY = 6
 SHARE = 0.1
 MAX_STEPS = 30
 
-# Rounds without progress at most, and once the gap is so small that rounding shows.
-MAX_IDLE = 10
+# Rounds that bring the gap down by less than a tenth at most, and once it is so small that rounding
+# shows.
+MAX_IDLE = 30
 MAX_IDLE_AT_END = 5
 END = 1e-9
 
