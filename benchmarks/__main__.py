@@ -2,9 +2,16 @@
 
 import argparse
 
-from . import defaults, mlodm, papers, pml, rank
+from . import csrl, defaults, mlodm, papers, pml, rank
 
-COMMANDS = {"defaults": defaults, "mlodm": mlodm, "papers": papers, "pml": pml, "rank": rank}
+COMMANDS = {
+    "csrl": csrl,
+    "defaults": defaults,
+    "mlodm": mlodm,
+    "papers": papers,
+    "pml": pml,
+    "rank": rank,
+}
 
 
 def main():
