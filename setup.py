@@ -41,6 +41,7 @@ MODULES = [
     "skml_odm.solvers._proximal_hinge",
     "skml_odm.solvers._frank_wolfe",
     "skml_odm.solvers._binary_svm",
+    "skml_odm.solvers._multiclass",
 ]
 
 

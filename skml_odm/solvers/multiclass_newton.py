@@ -1,0 +1,182 @@
+"""Newton's method on the weights of a linear mcODM.
+
+Where a linear problem has far more rows than weights, only few rows have two rivals that tie: the
+objective J is all but smooth, and minimising it over W directly beats any method that goes from row
+to row. One step:
+
+1. *Rivals* are set by the present scores: Q, the convex majorant of :mod:`.multiclass`, touches J.
+2. The loss of each row is made smooth: min_z loss(z) + ‖z − f + σA‖²/2σ, the blocks of the dual
+   descent with σ in place of κ. Centred at the coefficients A of the last step, this is the method
+   of multipliers for the constraint z = f, and σ need not tend to zero. The minimisers' coefficients
+   A' give the gradient W − XᵀA'.
+3. The Newton direction Δ has the k·(d+1) equations (I + Σ_i x_i x_iᵀ ⊗ H_i) Δ = XᵀA' − W.
+4. The longest of the steps 1, ½, ¼, … that lowers J itself is taken. None: σ is changed.
+5. Coefficients follow to first order, A' − H XΔ, and are put back into their cone. By the Newton
+   equation Xᵀ(A' − H XΔ) = W + Δ, so after a full step they miss W by nothing but that correction.
+   This makes the certificate
+
+       J(W) − dual(A) = ½‖W − XᵀA‖² + Σ_i (what row i adds),
+
+   whose first term is large for other dual points, good a few steps earlier.
+"""
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from ._multiclass import curvature, extrapolate, smooth_step
+from .multiclass import ROUNDING, SMALL, MultiClassResult
+from .result import Trace, relative_gap
+
+# σ is this over c; smaller after full steps once the gap is small, larger after short ones.
+SMOOTHING = 0.1
+LEAST_SMOOTHING = 1e-8
+FINISH_GAP = 1e-3
+# Epochs of block coordinate descent that lead to a first point.
+WARM_UP = 3
+SHORTEST = 2.0**-12
+# Newton steps in a row without any gain after which a point is taken to be the best.
+PATIENCE = 8
+# Rows whose curvature is summed up at a time.
+TRIPLES = 1_000_000
+
+
+def newton(rows, blocks, *, tol, max_iter, rng, verbose=0):
+    """Minimise J over the weights.
+
+    Parameters
+    ----------
+    rows : LinearRows
+    blocks : Blocks
+        With moving rivals; changed in place.
+    tol : float
+        Relative duality gap of the convex majorant at the solution.
+    max_iter : int
+        Newton steps at most.
+    rng : RandomState
+        Order of the rows in the epochs before.
+    verbose : int
+        Print a line per step if positive.
+
+    Returns
+    -------
+    MultiClassResult
+        Its coefficients A are the dual point; its ``weights`` W are XᵀA up to the gap.
+    """
+    trace = Trace("newton", verbose)
+    m = len(blocks.label)
+    small = m <= SMALL
+    goal = ROUNDING if small else tol
+    if not small:
+        # the rows' order must not matter where equal problems are to have equal solutions
+        warm_up(rows, blocks, rng)
+    W = rows.weights
+    scores = rows.scores(W)
+    smoothing, idle = SMOOTHING, 0
+    best, kept = np.inf, None
+    for step in range(max_iter + 1):
+        blocks.set_rivals(scores, at_once=True)
+        objective = blocks.certify(scores)[0] + 0.5 * np.vdot(W, W)
+        if not np.isfinite(objective):
+            raise FloatingPointError("the objective is not finite")
+        if step:
+            gap = certificate(rows, blocks, W, scores)
+            trace.add(step, objective, gap)
+            if gap < best or moved:
+                best = gap
+                kept = np.array(blocks.coefficients), np.array(blocks.over)
+            idle = 0 if moved and objective < reached * (1 - 1e-3 * goal) else idle + 1
+            reached = objective
+            if best <= goal * objective or idle > PATIENCE or step == max_iter:
+                break
+        else:
+            reached, moved = objective, False
+        smooth_step(blocks, scores, smoothing)
+        residual = rows.combine(np.asarray(blocks.coefficients)) - W
+        direction = newton_direction(rows, blocks, smoothing, residual)
+        change = rows.scores(direction)
+        length = line_search(blocks, W, direction, scores, change, objective)
+        moved = length > 0.0
+        if moved:
+            W = W + length * direction
+            scores = scores + length * change
+        extrapolate(blocks, length * change, smoothing)
+        if length == 1.0:
+            if step and best <= FINISH_GAP * objective:
+                smoothing = max(0.3 * smoothing, LEAST_SMOOTHING)
+        elif length < 0.2:
+            smoothing = min(2.0 * smoothing, 10.0)
+    blocks.coefficients, blocks.over = kept
+    rows.weights = W
+    scores = rows.scores(W)
+    objective = blocks.certify(scores)[0] + 0.5 * np.vdot(W, W)
+    gap = certificate(rows, blocks, W, scores)
+    converged = relative_gap(objective, gap) <= tol
+    return MultiClassResult(
+        np.asarray(blocks.coefficients),
+        rows.intercept * W[-1],
+        scores,
+        objective,
+        gap,
+        step,
+        converged,
+        trace.entries,
+        n_outer=step,
+    )
+
+
+def warm_up(rows, blocks, rng):
+    """A few epochs towards a point where rivals mean something: first with μ = 0, then with μ."""
+    mu, blocks.mu = blocks.mu, 0.0
+    rows.sweep(blocks, 0.0, rng)
+    blocks.mu = mu
+    blocks.set_rivals(rows.scores(rows.weights), at_once=False)
+    for _ in range(WARM_UP - 1):
+        rows.sweep(blocks, 0.0, rng)
+
+
+def certificate(rows, blocks, W, scores):
+    """J(W) minus the value of the dual point, where the rivals are those of W."""
+    miss = W - rows.combine(np.asarray(blocks.coefficients))
+    return blocks.certify(scores)[1] + 0.5 * np.vdot(miss, miss)
+
+
+def line_search(blocks, W, direction, scores, change, objective):
+    """The longest step 1, ½, ¼, … that lowers J, or 0."""
+    length = 1.0
+    while length >= SHORTEST:
+        trial = W + length * direction
+        if blocks.certify(scores + length * change)[0] + 0.5 * np.vdot(trial, trial) < objective:
+            return length
+        length *= 0.5
+    return 0.0
+
+
+def newton_direction(rows, blocks, smoothing, residual):
+    """Solve (I + Σ x xᵀ ⊗ H) Δ = residual."""
+    size, k = residual.shape
+    H = np.zeros((k, size, k, size))
+    room = TRIPLES + (k + 1) ** 2
+    row, pair, value = np.empty(room, np.intp), np.empty(room, np.intp), np.empty(room)
+    start, m = 0, len(blocks.label)
+    while start < m:
+        start, n = curvature(blocks, smoothing, start, row, pair, value)
+        add_curvature(H, rows, row[:n], pair[:n], value[:n])
+    H = H.reshape(k * size, k * size)
+    H.flat[:: k * size + 1] += 1.0
+    factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+    # H is ordered class by class
+    return cho_solve(factor, residual.T.ravel(), check_finite=False).reshape(k, size).T.copy()
+
+
+def add_curvature(H, rows, row, pair, value):
+    """Add the triples to H, all rows of a pair of classes in one product."""
+    k, size = H.shape[:2]
+    # radix sort
+    order = np.argsort(pair.astype(np.int16) if k * k < 2**15 else pair, kind="stable")
+    pairs, starts = np.unique(pair[order], return_index=True)
+    for p, members in zip(pairs, np.split(order, starts[1:]), strict=True):
+        X = np.empty((len(members), size))
+        chosen = rows.X[row[members]]
+        X[:, :-1] = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()
+        X[:, -1] = rows.intercept
+        H[p // k, :, p % k, :] += (X * value[members, None]).T @ X
