@@ -20,6 +20,8 @@ to row. One step:
    whose first term is large for other dual points, good a few steps earlier.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
@@ -31,11 +33,13 @@ from .result import Trace, relative_gap
 SMOOTHING = 0.1
 LEAST_SMOOTHING = 1e-8
 FINISH_GAP = 1e-3
-# Epochs of block coordinate descent that lead to a first point.
-WARM_UP = 3
+MOST_SMOOTHING = 10.0
+# Rows that block coordinate descent visits before, per weight, to find a first point; in epochs.
+WARM_VISITS = 60
+FEWEST_EPOCHS, MOST_EPOCHS = 2, 10
 SHORTEST = 2.0**-12
 # Newton steps in a row without any gain after which a point is taken to be the best.
-PATIENCE = 8
+PATIENCE = 15
 # Rows whose curvature is summed up at a time.
 TRIPLES = 1_000_000
 
@@ -63,17 +67,42 @@ def newton(rows, blocks, *, tol, max_iter, rng, verbose=0):
         Its coefficients A are the dual point; its ``weights`` W are XᵀA up to the gap.
     """
     trace = Trace("newton", verbose)
-    m = len(blocks.label)
-    small = m <= SMALL
-    goal = ROUNDING if small else tol
-    if not small:
-        # the rows' order must not matter where equal problems are to have equal solutions
-        warm_up(rows, blocks, rng)
+    small = len(blocks.label) <= SMALL
+    # of small problems everything is solved to rounding, so that the rows' order does not matter
+    goal = min(ROUNDING, tol) if small else tol
+    mu, blocks.mu = blocks.mu, 0.0
+    if small:
+        n_before = minimise(rows, blocks, goal, max_iter, trace)[0]
+    else:
+        n_before = 0
+        n_epochs = -(-WARM_VISITS * rows.weights.size // len(blocks.label))
+        for _ in range(min(max(n_epochs, FEWEST_EPOCHS), MOST_EPOCHS)):
+            rows.sweep(blocks, 0.0, rng)
+    blocks.mu = mu
+    n_steps, scores, objective, gap = minimise(rows, blocks, goal, max_iter - n_before, trace)
+    return MultiClassResult(
+        np.asarray(blocks.coefficients),
+        rows.intercept * rows.weights[-1],
+        scores,
+        objective,
+        gap,
+        n_before + n_steps,
+        relative_gap(objective, gap) <= tol,
+        trace.entries,
+        n_outer=n_steps,
+    )
+
+
+def minimise(rows, blocks, goal, max_iter, trace):
+    """Newton steps from ``rows.weights`` on, until the relative gap is at most ``goal``.
+
+    Returns the number of steps, the scores, the objective and the duality gap.
+    """
     W = rows.weights
     scores = rows.scores(W)
     smoothing, idle = SMOOTHING, 0
-    best, kept = np.inf, None
-    for step in range(max_iter + 1):
+    best = None
+    for step in range(max(max_iter, 1) + 1):
         blocks.set_rivals(scores, at_once=True)
         objective = blocks.certify(scores)[0] + 0.5 * np.vdot(W, W)
         if not np.isfinite(objective):
@@ -81,57 +110,52 @@ def newton(rows, blocks, *, tol, max_iter, rng, verbose=0):
         if step:
             gap = certificate(rows, blocks, W, scores)
             trace.add(step, objective, gap)
-            if gap < best or moved:
-                best = gap
-                kept = np.array(blocks.coefficients), np.array(blocks.over)
-            idle = 0 if moved and objective < reached * (1 - 1e-3 * goal) else idle + 1
-            reached = objective
-            if best <= goal * objective or idle > PATIENCE or step == max_iter:
+            idle += 1
+            if best is None or objective < (1 - ROUNDING) * best.objective or gap < best.gap:
+                if best is None or objective < (1 + ROUNDING) * best.objective:
+                    gains = best is None or objective < (1 - 0.01 * goal) * best.objective
+                    idle = 0 if gains or gap < 0.7 * best.gap else idle
+                    best = Point.of(blocks, W, objective, gap)
+            if best.gap <= goal * best.objective or idle > PATIENCE or step >= max_iter:
                 break
-        else:
-            reached, moved = objective, False
-        smooth_step(blocks, scores, smoothing)
+        used = smoothing
+        smooth_step(blocks, scores, used)
         residual = rows.combine(np.asarray(blocks.coefficients)) - W
-        direction = newton_direction(rows, blocks, smoothing, residual)
+        direction = newton_direction(rows, blocks, used, residual)
         change = rows.scores(direction)
+        near = best is not None and best.gap <= FINISH_GAP * best.objective
         length = line_search(blocks, W, direction, scores, change, objective)
-        moved = length > 0.0
-        if moved:
-            W = W + length * direction
-            scores = scores + length * change
-        extrapolate(blocks, length * change, smoothing)
-        if length == 1.0:
-            if step and best <= FINISH_GAP * objective:
-                smoothing = max(0.3 * smoothing, LEAST_SMOOTHING)
-        elif length < 0.2:
-            smoothing = min(2.0 * smoothing, 10.0)
-    blocks.coefficients, blocks.over = kept
-    rows.weights = W
+        if length == 1.0 and near:
+            smoothing = max(0.5 * smoothing, LEAST_SMOOTHING)
+        elif length < (1.0 if near else 0.2):
+            smoothing = min(2.0 * smoothing, MOST_SMOOTHING)
+        if length == 0.0 and near:
+            # Near the optimum J may be too rough to tell a good step; the best point is kept.
+            length = 1.0
+        W = W + length * direction
+        scores = scores + length * change
+        # the whole step, even if W does not take it: what they miss of W is then small
+        extrapolate(blocks, change, used)
+    rows.weights = W = best.weights
+    blocks.coefficients, blocks.over = best.coefficients, best.over
     scores = rows.scores(W)
+    blocks.set_rivals(scores, at_once=True)
     objective = blocks.certify(scores)[0] + 0.5 * np.vdot(W, W)
-    gap = certificate(rows, blocks, W, scores)
-    converged = relative_gap(objective, gap) <= tol
-    return MultiClassResult(
-        np.asarray(blocks.coefficients),
-        rows.intercept * W[-1],
-        scores,
-        objective,
-        gap,
-        step,
-        converged,
-        trace.entries,
-        n_outer=step,
-    )
+    return step, scores, objective, certificate(rows, blocks, W, scores)
 
 
-def warm_up(rows, blocks, rng):
-    """A few epochs towards a point where rivals mean something: first with μ = 0, then with μ."""
-    mu, blocks.mu = blocks.mu, 0.0
-    rows.sweep(blocks, 0.0, rng)
-    blocks.mu = mu
-    blocks.set_rivals(rows.scores(rows.weights), at_once=False)
-    for _ in range(WARM_UP - 1):
-        rows.sweep(blocks, 0.0, rng)
+class Point(NamedTuple):
+    """A primal and a dual point with their values."""
+
+    weights: np.ndarray
+    coefficients: np.ndarray
+    over: np.ndarray
+    objective: float
+    gap: float
+
+    @classmethod
+    def of(cls, blocks, W, objective, gap):
+        return cls(W, np.array(blocks.coefficients), np.array(blocks.over), objective, gap)
 
 
 def certificate(rows, blocks, W, scores):
