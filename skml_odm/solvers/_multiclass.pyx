@@ -444,22 +444,27 @@ def sweep_panel(
 
     ``scores`` (rows × classes) is kept up to date. Returns as ``sweep_dense``.
     """
-    cdef Py_ssize_t k = blocks.k, n = order.shape[0], p, i, j, q
+    cdef Py_ssize_t k = blocks.k, n = order.shape[0], p, i, j, q, row, n_visited = 0
     cdef double* f = &blocks.room[0]
     cdef double* change = f + k
     cdef double total = 0.0
     with nogil:
         for p in range(n):
             i = order[p]
+            row = first + i * step
+            if blocks.rest[row]:
+                blocks.rest[row] -= 1
+                continue
+            n_visited += 1
             for q in range(k):
                 f[q] = scores[i, q]
-            total += blocks.visit(first + i * step, f, change, negligible)
-            if blocks.rest[first + i * step]:
+            total += blocks.visit(row, f, change, negligible)
+            if blocks.rest[row]:
                 continue
             for j in range(n):
                 for q in range(k):
                     scores[j, q] += gram[i, j] * change[q]
-    return total, n
+    return total, n_visited
 
 
 def smooth_step(Blocks blocks, const double[:, ::1] scores, double smoothing):

@@ -1,4 +1,4 @@
-"""mcODM: a sum of convex problems' majorants, each solved in the dual.
+"""mcODM: convex majorants of an objective that is not convex, each solved in the dual.
 
 The objective, with the margin γ_i = f_iy − max_{l≠y} f_il of row i and its weight c_i,
 
@@ -9,9 +9,9 @@ class other than y_i that scores highest there. As f_ir ≤ max f_il,
 
     Q(W) = ½‖W‖² + Σ_i c_i [ ½(lower − γ_i)₊² + ½μ(f_iy − f_ir − upper)₊² ]
 
-is convex, nowhere below J, and equal to J at W̄: whatever lowers Q lowers J. Paper 004 has the fixed
-number max_l f̄_il in place of f_ir. That is no majorant, and where it comes to rest the gradient of J
-lacks the part of the rival.
+is convex, nowhere below J, and equal to J at W̄: whatever lowers Q lowers J. Paper 004 has a fixed
+number, max_l f̄_il, in place of f_ir. That is no majorant, and where it comes to rest the gradient
+of J lacks the part of the rival.
 
 A dual point of Q at a W where Q = J proves that the next outer step cannot lower the objective by
 more than the duality gap. This is the certificate: W is, up to the gap, a stationary point.
@@ -130,16 +130,17 @@ class KernelRows:
 
     def __init__(self, operator):
         self.operator = operator
+        self.intercept = operator.intercept
 
     def diagonal(self):
-        return self.operator.diagonal().astype(np.float64) + self.operator.intercept
+        return self.operator.diagonal().astype(np.float64) + self.intercept
 
     def restart(self, blocks):
         pass
 
     def sweep(self, blocks, negligible, rng):
         A = np.asarray(blocks.coefficients)
-        constant = self.operator.intercept
+        constant = self.intercept
         total, n_visited = 0.0, 0
         for rows in panels(len(A), rng):
             scores = self.operator.product_rows(rows, A) + constant * A.sum(axis=0)
@@ -233,7 +234,7 @@ class _Descent:
         A = np.asarray(blocks.coefficients)
         return MultiClassResult(
             A,
-            A.sum(axis=0),
+            self.rows.intercept * A.sum(axis=0),
             scores,
             objective,
             gap,
@@ -250,7 +251,8 @@ class _Descent:
     def state(self):
         blocks = self.blocks
         return [
-            np.array(part) for part in (blocks.coefficients, blocks.over, blocks.rival, blocks.level)
+            np.array(part)
+            for part in (blocks.coefficients, blocks.over, blocks.rival, blocks.level)
         ]
 
     def put_back(self, state):

@@ -7,8 +7,8 @@ to row. One step:
 1. *Rivals* are set by the present scores: Q, the convex majorant of :mod:`.multiclass`, touches J.
 2. The loss of each row is made smooth: min_z loss(z) + ‖z − f + σA‖²/2σ, the blocks of the dual
    descent with σ in place of κ. Centred at the coefficients A of the last step, this is the method
-   of multipliers for the constraint z = f, and σ need not tend to zero. The minimisers' coefficients
-   A' give the gradient W − XᵀA'.
+   of multipliers for the constraint z = f, and σ need not tend to zero. The coefficients A' of
+   the minimisers give the gradient W − XᵀA'.
 3. The Newton direction Δ has the k·(d+1) equations (I + Σ_i x_i x_iᵀ ⊗ H_i) Δ = XᵀA' − W.
 4. The longest of the steps 1, ½, ¼, … that lowers J itself is taken. None: σ is changed.
 5. Coefficients follow to first order, A' − H XΔ, and are put back into their cone. By the Newton
@@ -110,12 +110,12 @@ def minimise(rows, blocks, goal, max_iter, trace):
         if step:
             gap = certificate(rows, blocks, W, scores)
             trace.add(step, objective, gap)
+            point = Point.of(blocks, W, objective, gap)
+            if best is None or point.gains(best, 0.01 * goal, 0.7):
+                idle = -1
             idle += 1
-            if best is None or objective < (1 - ROUNDING) * best.objective or gap < best.gap:
-                if best is None or objective < (1 + ROUNDING) * best.objective:
-                    gains = best is None or objective < (1 - 0.01 * goal) * best.objective
-                    idle = 0 if gains or gap < 0.7 * best.gap else idle
-                    best = Point.of(blocks, W, objective, gap)
+            if best is None or point.gains(best, ROUNDING, 1.0):
+                best = point
             if best.gap <= goal * best.objective or idle > PATIENCE or step >= max_iter:
                 break
         used = smoothing
@@ -156,6 +156,12 @@ class Point(NamedTuple):
     @classmethod
     def of(cls, blocks, W, objective, gap):
         return cls(W, np.array(blocks.coefficients), np.array(blocks.over), objective, gap)
+
+    def gains(self, other, share, factor):
+        """Whether it is lower, or as low and better certified."""
+        return self.objective < (1 - share) * other.objective or (
+            self.objective < (1 + ROUNDING) * other.objective and self.gap < factor * other.gap
+        )
 
 
 def certificate(rows, blocks, W, scores):
