@@ -4,14 +4,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .classifier import KernelClassifier
-from .solvers.multiclass import KernelRows, LinearRows, descend, make_blocks
+from .solvers.multiclass import SMALL, KernelRows, LinearRows, descend, make_blocks
 from .solvers.multiclass_newton import newton
 from .validation import check_choice, check_real
 
 SOLVERS = ("auto", "newton", "descent")
 SURROGATES = ("runner-up", "paper")
-# "auto": Newton's method for at most this many weights (classes · features).
-NEWTON_WEIGHTS = 1500
 
 
 class MCODM(KernelClassifier):
@@ -50,8 +48,9 @@ class MCODM(KernelClassifier):
     fit_intercept : bool, default=True
         Whether classes have an intercept, regularised like the other weights. The paper has none.
     solver : {"auto", "newton", "descent"}, default="auto"
-        "descent" goes from row to row in the dual. "newton" minimises over the weights of a linear
-        kernel directly; "auto" takes it for up to 1500 weights (classes times features).
+        "newton" minimises over the weights directly; it needs the default surrogate. "descent" goes
+        from row to row in the dual. "auto" is "newton", but "descent" for a linear kernel with
+        more features than rows (if these are more than 64), or for the surrogate of the paper.
     surrogate : {"runner-up", "paper"}, default="runner-up"
         The convex problem that stands for the objective near a point. "paper" fixes the *score* of
         each row's best other class, as paper 004 does: no majorant, and where it comes to rest
@@ -75,8 +74,8 @@ class MCODM(KernelClassifier):
         Weights; only with ``kernel="linear"``. For two classes their difference.
     intercept_ : ndarray of shape (n_classes,) or (1,)
     dual_coef_ : ndarray of shape (n_samples, n_classes) or (n_samples, 1)
-        Coefficients A of the training rows. Scores are K(x, X) A + b; with a linear kernel and
-        Newton's method Xᵀ A is ``coef_`` only as far as the gap says.
+        Coefficients V of the training rows: scores are K(x, X) V + b. With a linear kernel and
+        Newton's method they are the dual point, and Xᵀ V is ``coef_`` only as far as the gap says.
     X_fit_ : ndarray or CSR matrix
         The training rows; not with a linear or precomputed kernel.
     objective_ : float
@@ -164,11 +163,10 @@ class MCODM(KernelClassifier):
         check_choice("solver", self.solver, SOLVERS)
         check_choice("surrogate", self.surrogate, SURROGATES)
         check_real("max_outer_iter", self.max_outer_iter, 1, integer=True)
-        is_linear = isinstance(self.kernel, str) and self.kernel == "linear"
-        if self.solver == "newton" and not (is_linear and self.surrogate == "runner-up"):
+        if self.solver == "newton" and self.surrogate == "paper":
             raise ValueError(
-                f"solver='newton' needs kernel='linear' and surrogate='runner-up'; got "
-                f"kernel={self.kernel!r}, surrogate={self.surrogate!r}. Use solver='auto'."
+                "solver='newton' needs surrogate='runner-up'; got surrogate='paper'. "
+                "Use solver='auto' or 'descent'."
             )
 
     def _solve(self, X, codes, weight):
@@ -181,19 +179,21 @@ class MCODM(KernelClassifier):
             rows = LinearRows(X, self.fit_intercept, k)
         else:
             operator, eigenvectors = self._operator(X)
-            rows = KernelRows(operator)
+            rows = KernelRows(operator, k)
         blocks = make_blocks(rows, codes, *loss, self.mu, k, moving)
-        options = {"tol": self.tol, "rng": check_random_state(self.random_state)}
-        options["verbose"] = self.verbose
         by_newton = self.solver == "newton" or (
-            self.solver == "auto" and linear and moving and rows.weights.size <= NEWTON_WEIGHTS
+            self.solver == "auto" and moving and not (linear and X.shape[1] > X.shape[0] > SMALL)
         )
-        if by_newton:
-            steps = min(self.max_iter, self.max_outer_iter)
-            result = newton(rows, blocks, max_iter=steps, **options)
-        else:
-            limits = {"max_iter": self.max_iter, "max_outer_iter": self.max_outer_iter}
-            result = descend(rows, blocks, **limits, **options)
+        solve = newton if by_newton else descend
+        result = solve(
+            rows,
+            blocks,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_outer_iter=self.max_outer_iter,
+            rng=check_random_state(self.random_state),
+            verbose=self.verbose,
+        )
         if eigenvectors is not None:
             result.coefficients = eigenvectors @ (eigenvectors.T @ result.coefficients)
         weights = rows.weights[:-1] if linear else None

@@ -62,7 +62,7 @@ def test_estimator(estimator, check):
     [
         MCODM(),
         MCODM(kernel="rbf"),
-        MCODM(solver="descent", surrogate="paper"),
+        MCODM(C=1.0, solver="descent"),
         ODM(),
         ODM(kernel="rbf"),
     ]

@@ -603,3 +603,46 @@ def extrapolate(Blocks blocks, const double[:, ::1] change, double smoothing):
             A[y] = total - beta
             if blocks.shape.moving:
                 A[r] += beta
+
+
+def apply_curvature(
+    Blocks blocks, const double[:, ::1] change, double smoothing, double[:, ::1] result,
+):
+    """H times a change of scores, H the second derivatives that ``curvature`` lists."""
+    cdef Py_ssize_t i, j, n, k = blocks.k, y, r
+    cdef double* A
+    cdef double* out
+    cdef const double* f
+    cdef double beta, over, share, slope, c, s, start, a, zeta, sigma
+    with nogil:
+        for i in range(change.shape[0]):
+            A = &blocks.coefficients[i, 0]
+            f = &change[i, 0]
+            out = &result[i, 0]
+            y = blocks.label[i]
+            r = blocks.rival[i]
+            beta = blocks.over[i]
+            c = blocks.weight[i]
+            sigma = smoothing / c
+            over = c * blocks.shape.mu
+            share = over / (1.0 + (2.0 if blocks.shape.moving else 1.0) * sigma * over)
+            n = 0
+            a = 0.0
+            for j in range(k):
+                out[j] = 0.0
+                zeta = -A[j] + (beta if j == r and blocks.shape.moving else 0.0)
+                if j != y and zeta > 0.0 and not (j == r and beta > 0.0):
+                    blocks.kept[n] = j
+                    a += f[j]
+                    n += 1
+            s = sigma * share if beta > 0.0 else 0.0
+            slope = sigma * (1.0 - s) + 1.0 / c
+            start = (1.0 - s) * f[y] + s * f[r]
+            a = (a - n * start) / (sigma + n * slope)
+            for j in range(n):
+                out[blocks.kept[j]] = (f[blocks.kept[j]] - start - slope * a) / sigma
+            out[y] = -a
+            if beta > 0.0:
+                beta = share * (f[y] - f[r] + sigma * a)
+                out[y] += beta
+                out[r] -= beta

@@ -67,6 +67,8 @@ def make_blocks(rows, label, weight, lower, upper, mu, n_classes, moving):
 class LinearRows:
     """Rows of features, dense or CSR, in single or double precision, and the weights W."""
 
+    is_kernel = False
+
     def __init__(self, X, intercept, n_classes):
         self.X = X
         self.intercept = float(intercept)
@@ -93,6 +95,10 @@ class LinearRows:
             result[:-1] += self.X[part].T @ coefficients[part]
         result[-1] = self.intercept * coefficients.sum(axis=0)
         return result
+
+    def inner(self, U, V, scores):
+        """⟨U, V⟩ of two weights, given the scores of V."""
+        return np.vdot(U, V)
 
     def _parts(self, m):
         step = max(1, 8 * WORK_PER_CALL // self.work_per_row)
@@ -126,17 +132,33 @@ class LinearRows:
 
 
 class KernelRows:
-    """A kernel operator, visited panel by panel as in :mod:`.bcd`; the intercept is in K + 1."""
+    """A kernel operator, visited panel by panel as in :mod:`.bcd`; the intercept is in K + 1.
 
-    def __init__(self, operator):
+    Weights are known by their coefficients V: ``weights`` and all that is like them has one row
+    per training row, and stands for Σ_i φ(x_i) V_i.
+    """
+
+    is_kernel = True
+
+    def __init__(self, operator, n_classes):
         self.operator = operator
         self.intercept = operator.intercept
+        self.weights = np.zeros((operator.shape[0], n_classes))
+
+    def scores(self, weights):
+        return self.operator.product(weights)
+
+    def combine(self, coefficients):
+        return coefficients.copy()
+
+    def inner(self, U, V, scores):
+        return np.vdot(U, scores)
 
     def diagonal(self):
         return self.operator.diagonal().astype(np.float64) + self.intercept
 
     def restart(self, blocks):
-        pass
+        self.weights = np.array(blocks.coefficients)
 
     def sweep(self, blocks, negligible, rng):
         A = np.asarray(blocks.coefficients)
@@ -149,6 +171,7 @@ class KernelRows:
             gap, n = sweep_panel(blocks, gram, scores, rows.start, rows.step, order, negligible)
             total += gap
             n_visited += n
+        self.weights = A.copy()
         return total, n_visited
 
     def certify(self, blocks):

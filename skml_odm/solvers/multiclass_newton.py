@@ -1,6 +1,6 @@
-"""Newton's method on the weights of a linear mcODM.
+"""Newton's method on the weights of mcODM.
 
-Where a linear problem has far more rows than weights, only few rows have two rivals that tie: the
+Where a problem has far more rows than weights, only few rows have two rivals that tie: the
 objective J is all but smooth, and minimising it over W directly beats any method that goes from row
 to row. One step:
 
@@ -9,7 +9,9 @@ to row. One step:
    descent with σ in place of κ. Centred at the coefficients A of the last step, this is the method
    of multipliers for the constraint z = f, and σ need not tend to zero. The coefficients A' of
    the minimisers give the gradient W − XᵀA'.
-3. The Newton direction Δ has the k·(d+1) equations (I + Σ_i x_i x_iᵀ ⊗ H_i) Δ = XᵀA' − W.
+3. The Newton direction Δ has the equations (I + Σ_i x_i x_iᵀ ⊗ H_i) Δ = XᵀA' − W. If they are few
+   they are solved directly, otherwise by conjugate gradients, which need nothing but products of
+   X, or of a kernel matrix, with vectors.
 4. The longest of the steps 1, ½, ¼, … that lowers J itself is taken. None: σ is changed.
 5. Coefficients follow to first order, A' − H XΔ, and are put back into their cone. By the Newton
    equation Xᵀ(A' − H XΔ) = W + Δ, so after a full step they miss W by nothing but that correction.
@@ -25,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from ._multiclass import curvature, extrapolate, smooth_step
+from ._multiclass import apply_curvature, curvature, extrapolate, smooth_step
 from .multiclass import ROUNDING, SMALL, MultiClassResult
 from .result import Trace, relative_gap
 
@@ -40,22 +42,29 @@ FEWEST_EPOCHS, MOST_EPOCHS = 2, 10
 SHORTEST = 2.0**-12
 # Newton steps in a row without any gain after which a point is taken to be the best.
 PATIENCE = 15
+# Conjugate gradients: the relative residual that is asked for at most, and steps.
+CG_PRECISION = 0.01
+MOST_CG = 500
+# Equations of a Newton step are solved directly for at most this many weights.
+DIRECT = 1500
 # Rows whose curvature is summed up at a time.
 TRIPLES = 1_000_000
 
 
-def newton(rows, blocks, *, tol, max_iter, rng, verbose=0):
+def newton(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0):
     """Minimise J over the weights.
 
     Parameters
     ----------
-    rows : LinearRows
+    rows : LinearRows or KernelRows
     blocks : Blocks
         With moving rivals; changed in place.
     tol : float
         Relative duality gap of the convex majorant at the solution.
     max_iter : int
         Newton steps at most.
+    max_outer_iter : int
+        Newton steps with rivals at most: each has a majorant of its own.
     rng : RandomState
         Order of the rows in the epochs before.
     verbose : int
@@ -64,7 +73,8 @@ def newton(rows, blocks, *, tol, max_iter, rng, verbose=0):
     Returns
     -------
     MultiClassResult
-        Its coefficients A are the dual point; its ``weights`` W are XᵀA up to the gap.
+        With a kernel its coefficients are those of the weights; otherwise the weights are
+        ``rows.weights``, and the coefficients A the dual point, whose XᵀA they are up to the gap.
     """
     trace = Trace("newton", verbose)
     small = len(blocks.label) <= SMALL
@@ -79,10 +89,14 @@ def newton(rows, blocks, *, tol, max_iter, rng, verbose=0):
         for _ in range(min(max(n_epochs, FEWEST_EPOCHS), MOST_EPOCHS)):
             rows.sweep(blocks, 0.0, rng)
     blocks.mu = mu
-    n_steps, scores, objective, gap = minimise(rows, blocks, goal, max_iter - n_before, trace)
+    limit = max(min(max_iter - n_before, max_outer_iter), 1)
+    n_steps, scores, objective, gap = minimise(rows, blocks, goal, limit, trace)
+    # what predicts: coefficients that make the weights, where these are not explicit
+    coefficients = rows.weights if rows.is_kernel else np.asarray(blocks.coefficients)
+    total = rows.weights.sum(axis=0) if rows.is_kernel else rows.weights[-1]
     return MultiClassResult(
-        np.asarray(blocks.coefficients),
-        rows.intercept * rows.weights[-1],
+        coefficients,
+        rows.intercept * total,
         scores,
         objective,
         gap,
@@ -102,9 +116,10 @@ def minimise(rows, blocks, goal, max_iter, trace):
     scores = rows.scores(W)
     smoothing, idle = SMOOTHING, 0
     best = None
-    for step in range(max(max_iter, 1) + 1):
+    direct = not rows.is_kernel and W.size <= DIRECT
+    for step in range(max_iter + 1):
         blocks.set_rivals(scores, at_once=True)
-        objective = blocks.certify(scores)[0] + 0.5 * np.vdot(W, W)
+        objective = blocks.certify(scores)[0] + 0.5 * rows.inner(W, W, scores)
         if not np.isfinite(objective):
             raise FloatingPointError("the objective is not finite")
         if step:
@@ -121,10 +136,15 @@ def minimise(rows, blocks, goal, max_iter, trace):
         used = smoothing
         smooth_step(blocks, scores, used)
         residual = rows.combine(np.asarray(blocks.coefficients)) - W
-        direction = newton_direction(rows, blocks, used, residual)
-        change = rows.scores(direction)
+        if direct:
+            direction = newton_direction(rows, blocks, used, residual)
+            change = rows.scores(direction)
+        else:
+            direction, change = conjugate_gradients(
+                rows, blocks, used, residual, 0.2 * goal * objective
+            )
         near = best is not None and best.gap <= FINISH_GAP * best.objective
-        length = line_search(blocks, W, direction, scores, change, objective)
+        length = line_search(rows, blocks, W, direction, scores, change, objective)
         if length == 1.0 and near:
             smoothing = max(0.5 * smoothing, LEAST_SMOOTHING)
         elif length < (1.0 if near else 0.2):
@@ -140,7 +160,7 @@ def minimise(rows, blocks, goal, max_iter, trace):
     blocks.coefficients, blocks.over = best.coefficients, best.over
     scores = rows.scores(W)
     blocks.set_rivals(scores, at_once=True)
-    objective = blocks.certify(scores)[0] + 0.5 * np.vdot(W, W)
+    objective = blocks.certify(scores)[0] + 0.5 * rows.inner(W, W, scores)
     return step, scores, objective, certificate(rows, blocks, W, scores)
 
 
@@ -167,18 +187,50 @@ class Point(NamedTuple):
 def certificate(rows, blocks, W, scores):
     """J(W) minus the value of the dual point, where the rivals are those of W."""
     miss = W - rows.combine(np.asarray(blocks.coefficients))
-    return blocks.certify(scores)[1] + 0.5 * np.vdot(miss, miss)
+    missing = 0.5 * rows.inner(miss, miss, rows.scores(miss) if rows.is_kernel else None)
+    return blocks.certify(scores)[1] + missing
 
 
-def line_search(blocks, W, direction, scores, change, objective):
+def line_search(rows, blocks, W, direction, scores, change, objective):
     """The longest step 1, ½, ¼, … that lowers J, or 0."""
     length = 1.0
     while length >= SHORTEST:
-        trial = W + length * direction
-        if blocks.certify(scores + length * change)[0] + 0.5 * np.vdot(trial, trial) < objective:
+        trial, trial_scores = W + length * direction, scores + length * change
+        norm = 0.5 * rows.inner(trial, trial, trial_scores)
+        if blocks.certify(trial_scores)[0] + norm < objective:
             return length
         length *= 0.5
     return 0.0
+
+
+def conjugate_gradients(rows, blocks, smoothing, residual, enough):
+    """Solve (I + Xᵀ H X) Δ = residual until the squared residual is small; Δ and its scores.
+
+    With a kernel the unknowns are coefficients, Δ + H K Δ = residual, and inner products are those
+    of the weights: every step costs one product with K.
+    """
+    solution = np.zeros_like(residual)
+    change = np.zeros((len(blocks.label), residual.shape[1]))
+    bent = np.empty_like(change)
+    rest = residual.copy()
+    rest_scores = rows.scores(rest)
+    direction, direction_scores = rest.copy(), rest_scores.copy()
+    square = rows.inner(rest, rest, rest_scores)
+    enough = max(enough, CG_PRECISION**2 * square)
+    for _ in range(MOST_CG):
+        if square <= enough:
+            break
+        apply_curvature(blocks, direction_scores, smoothing, bent)
+        image = direction + rows.combine(bent)
+        length = square / rows.inner(image, direction, direction_scores)
+        solution += length * direction
+        change += length * direction_scores
+        rest -= length * image
+        rest_scores = rows.scores(rest)
+        before, square = square, rows.inner(rest, rest, rest_scores)
+        direction = rest + square / before * direction
+        direction_scores = rest_scores + square / before * direction_scores
+    return solution, change
 
 
 def newton_direction(rows, blocks, smoothing, residual):
