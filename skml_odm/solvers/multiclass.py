@@ -36,6 +36,8 @@ WORK_PER_CALL = 50_000_000
 # Problems of at most this many rows are solved to rounding, whatever the tolerance: it costs
 # nothing, and equal problems then have equal solutions.
 SMALL = 64
+# Their relative gap: a gap is a sum of squares, half of whose digits are those of the weights.
+EXACT = 1e-16
 ROUNDING = 1e-14
 # A block is left as it is for a while where its gap is below this share of the average.
 NEGLIGIBLE = 0.1
@@ -225,7 +227,7 @@ class _Descent:
     def run(self, max_outer_iter):
         blocks = self.blocks
         mu, blocks.mu = blocks.mu, 0.0
-        target = ROUNDING if self.small else max(FIRST_GAP, 0.5 * self.tol)
+        target = EXACT if self.small else max(FIRST_GAP, 0.5 * self.tol)
         self.inner(target)
         blocks.mu = mu
         # with μ = 0 the objective was another one
@@ -239,7 +241,7 @@ class _Descent:
                 break
             kept = self.state()
             n_outer += 1
-            target = ROUNDING if self.small else max(NEXT_GAP * target, 0.5 * self.tol)
+            target = EXACT if self.small else max(NEXT_GAP * target, 0.5 * self.tol)
             before, start = objective, gap
             point = self.inner(target)
             while point[1] > before and target > 1e-2 * self.tol and self.n_iter < self.max_iter:
@@ -264,12 +266,12 @@ class _Descent:
             self.n_iter,
             converged,
             self.trace.entries,
-            n_outer=n_outer,
+            n_outer=n_outer + 1,
         )
 
     @property
     def goal(self):
-        return ROUNDING if self.small else self.tol
+        return EXACT if self.small else self.tol
 
     def state(self):
         blocks = self.blocks
@@ -293,7 +295,7 @@ class _Descent:
         while True:
             surplus, n_visited = rows.sweep(blocks, negligible, self.rng)
             self.n_iter += 1
-            negligible = NEGLIGIBLE * surplus / m
+            negligible = 0.0 if self.small else NEGLIGIBLE * surplus / m
             last = self.n_iter >= self.max_iter
             if surplus > worth_a_look and n_visited and not last:
                 continue

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ._multiclass import apply_curvature, curvature, extrapolate, smooth_step
-from .multiclass import ROUNDING, SMALL, MultiClassResult
+from .multiclass import EXACT, ROUNDING, SMALL, MultiClassResult
 from .result import Trace, relative_gap
 
 # σ is this over c; smaller after full steps once the gap is small, larger after short ones.
@@ -79,7 +79,7 @@ def newton(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0):
     trace = Trace("newton", verbose)
     small = len(blocks.label) <= SMALL
     # of small problems everything is solved to rounding, so that the rows' order does not matter
-    goal = min(ROUNDING, tol) if small else tol
+    goal = min(EXACT, tol) if small else tol
     mu, blocks.mu = blocks.mu, 0.0
     if small:
         n_before = minimise(rows, blocks, goal, max_iter, trace)[0]
