@@ -4,12 +4,21 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .classifier import KernelClassifier
-from .solvers.multiclass import SMALL, KernelRows, LinearRows, descend, make_blocks
-from .solvers.multiclass_newton import newton
+from .solvers.multiclass import (
+    SMALL,
+    FeatureRows,
+    KernelRows,
+    LinearRows,
+    descend,
+    make_blocks,
+)
+from .solvers.multiclass_newton import DIRECT, newton
 from .validation import check_choice, check_real
 
 SOLVERS = ("auto", "newton", "descent")
 SURROGATES = ("runner-up", "paper")
+# Kernel matrices of at most this many rows are made features of, if these are few.
+EXPLICIT = 500
 
 
 class MCODM(KernelClassifier):
@@ -60,7 +69,7 @@ class MCODM(KernelClassifier):
     max_iter : int, default=2000
         Newton steps, or passes over the rows, at most; a ``ConvergenceWarning`` says when they do
         not suffice.
-    max_outer_iter : int, default=100
+    max_outer_iter : int, default=500
         Convex problems at most; each Newton step has its own.
     random_state : int, RandomState instance or None, default=None
         Order in which rows are visited.
@@ -133,7 +142,7 @@ class MCODM(KernelClassifier):
         surrogate="runner-up",
         tol=1e-3,
         max_iter=2000,
-        max_outer_iter=100,
+        max_outer_iter=500,
         random_state=None,
         verbose=0,
     ):
@@ -171,21 +180,24 @@ class MCODM(KernelClassifier):
 
     def _solve(self, X, codes, weight):
         k = len(self.classes_)
-        loss = (2.0 * self.C / (1.0 - self.theta) ** 2 * weight, 1.0 - self.theta, 1.0 + self.theta)
         moving = self.surrogate == "runner-up"
         linear = self.kernel == "linear"
+        by_newton = self.solver == "newton" or (
+            self.solver == "auto" and moving and not (linear and X.shape[1] > X.shape[0] > SMALL)
+        )
         eigenvectors = None
         if linear:
             rows = LinearRows(X, self.fit_intercept, k)
         else:
             operator, eigenvectors = self._operator(X)
-            rows = KernelRows(operator, k)
-        blocks = make_blocks(rows, codes, *loss, self.mu, k, moving)
-        by_newton = self.solver == "newton" or (
-            self.solver == "auto" and moving and not (linear and X.shape[1] > X.shape[0] > SMALL)
+            rows = FeatureRows(operator, k) if by_newton and len(codes) <= EXPLICIT else None
+            if rows is None or rows.weights.size > DIRECT:
+                rows = KernelRows(operator, k)
+        cost = 2.0 * self.C / (1.0 - self.theta) ** 2 * weight
+        blocks = make_blocks(
+            rows, codes, cost, 1.0 - self.theta, 1.0 + self.theta, self.mu, k, moving
         )
-        solve = newton if by_newton else descend
-        result = solve(
+        result = (newton if by_newton else descend)(
             rows,
             blocks,
             tol=self.tol,
@@ -194,6 +206,8 @@ class MCODM(KernelClassifier):
             rng=check_random_state(self.random_state),
             verbose=self.verbose,
         )
+        if isinstance(rows, FeatureRows):
+            result.coefficients = rows.back @ rows.weights[:-1]
         if eigenvectors is not None:
             result.coefficients = eigenvectors @ (eigenvectors.T @ result.coefficients)
         weights = rows.weights[:-1] if linear else None

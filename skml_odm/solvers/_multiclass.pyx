@@ -646,3 +646,33 @@ def apply_curvature(
                 beta = share * (f[y] - f[r] + sigma * a)
                 out[y] += beta
                 out[r] -= beta
+
+
+def smooth_loss(
+    Blocks blocks, const double[:, ::1] scores, const double[:, ::1] centre, double smoothing,
+):
+    """The sum of the losses that ``smooth_step`` differentiates, around other coefficients."""
+    cdef Py_ssize_t i, j, k = blocks.k, y
+    cdef double* f = &blocks.room[0]
+    cdef double* A = f + k
+    cdef double total = 0.0, sigma, c, beta, a, over
+    with nogil:
+        for i in range(scores.shape[0]):
+            c = blocks.weight[i]
+            sigma = smoothing / c
+            over = c * blocks.shape.mu
+            y = blocks.label[i]
+            for j in range(k):
+                f[j] = scores[i, j] - sigma * centre[i, j]
+            beta = solve(
+                f, k, y, blocks.rival[i], blocks.level[i], sigma, c, blocks.shape, A,
+                &blocks.kept[0],
+            )
+            # the loss at its minimiser by its derivatives: a²/2c + β²/2cμ
+            a = A[y] + beta
+            total += 0.5 * a * a / c
+            if over > 0.0:
+                total += 0.5 * beta * beta / over
+            for j in range(k):
+                total += 0.5 * sigma * A[j] * A[j]
+    return total

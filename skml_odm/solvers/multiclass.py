@@ -133,6 +133,22 @@ class LinearRows:
         return scores, loss + 0.5 * np.vdot(self.weights, self.weights), gap
 
 
+class FeatureRows(LinearRows):
+    """A kernel matrix as explicit features Φ, K = ΦΦᵀ: few where the matrix has low rank.
+
+    ``back`` turns weights into coefficients of the rows.
+    """
+
+    def __init__(self, operator, n_classes):
+        values, vectors = np.linalg.eigh(operator.matrix.astype(np.float64, copy=False))
+        # what is smaller is rounding
+        kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
+        root = np.sqrt(values[kept])
+        self.back = vectors[:, kept] / root
+        features = np.ascontiguousarray(vectors[:, kept] * root)
+        super().__init__(features, operator.intercept, n_classes)
+
+
 class KernelRows:
     """A kernel operator, visited panel by panel as in :mod:`.bcd`; the intercept is in K + 1.
 

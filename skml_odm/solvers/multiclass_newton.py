@@ -12,7 +12,8 @@ to row. One step:
 3. The Newton direction Δ has the equations (I + Σ_i x_i x_iᵀ ⊗ H_i) Δ = XᵀA' − W. If they are few
    they are solved directly, otherwise by conjugate gradients, which need nothing but products of
    X, or of a kernel matrix, with vectors.
-4. The longest of the steps 1, ½, ¼, … that lowers J itself is taken. None: σ is changed.
+4. The longest of the steps 1, ½, ¼, … that lowers J itself is taken. Where none does, J is too
+   rough, and the smooth function decides; the lowest point so far is kept.
 5. Coefficients follow to first order, A' − H XΔ, and are put back into their cone. By the Newton
    equation Xᵀ(A' − H XΔ) = W + Δ, so after a full step they miss W by nothing but that correction.
    This makes the certificate
@@ -22,12 +23,13 @@ to row. One step:
    whose first term is large for other dual points, good a few steps earlier.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from ._multiclass import apply_curvature, curvature, extrapolate, smooth_step
+from ._multiclass import apply_curvature, curvature, extrapolate, smooth_loss, smooth_step
 from .multiclass import EXACT, ROUNDING, SMALL, MultiClassResult
 from .result import Trace, relative_gap
 
@@ -43,7 +45,7 @@ SHORTEST = 2.0**-12
 # Newton steps in a row without any gain after which a point is taken to be the best.
 PATIENCE = 15
 # Conjugate gradients: the relative residual that is asked for at most, and steps.
-CG_PRECISION = 0.01
+CG_PRECISION = 1e-4
 MOST_CG = 500
 # Equations of a Newton step are solved directly for at most this many weights.
 DIRECT = 1500
@@ -114,7 +116,7 @@ def minimise(rows, blocks, goal, max_iter, trace):
     """
     W = rows.weights
     scores = rows.scores(W)
-    smoothing, idle = SMOOTHING, 0
+    smoothing, idle, least = SMOOTHING, 0, np.inf
     best = None
     direct = not rows.is_kernel and W.size <= DIRECT
     for step in range(max_iter + 1):
@@ -126,34 +128,36 @@ def minimise(rows, blocks, goal, max_iter, trace):
             gap = certificate(rows, blocks, W, scores)
             trace.add(step, objective, gap)
             point = Point.of(blocks, W, objective, gap)
-            if best is None or point.gains(best, 0.01 * goal, 0.7):
-                idle = -1
-            idle += 1
-            if best is None or point.gains(best, ROUNDING, 1.0):
+            if best is not None and objective >= best.objective and gap < best.gap:
+                # better certified than the best, but higher: its dual point may serve the best
+                point = best.certified_by(rows, blocks)
+            gains = best is None or point.gains(best, 0.01 * goal, 0.7)
+            idle = 0 if gains or gap < 0.7 * least else idle + 1
+            least = min(least, gap)
+            if best is None or point.gains(best, 0.0, 1.0):
                 best = point
             if best.gap <= goal * best.objective or idle > PATIENCE or step >= max_iter:
                 break
-        used = smoothing
+        near = best is not None and best.gap <= FINISH_GAP * best.objective
+        used, centre = smoothing, np.array(blocks.coefficients)
         smooth_step(blocks, scores, used)
         residual = rows.combine(np.asarray(blocks.coefficients)) - W
         if direct:
             direction = newton_direction(rows, blocks, used, residual)
             change = rows.scores(direction)
         else:
-            direction, change = conjugate_gradients(
-                rows, blocks, used, residual, 0.2 * goal * objective
-            )
-        near = best is not None and best.gap <= FINISH_GAP * best.objective
-        length = line_search(rows, blocks, W, direction, scores, change, objective)
-        if length == 1.0 and near:
-            smoothing = max(0.5 * smoothing, LEAST_SMOOTHING)
+            enough = 0.02 * goal * objective
+            direction, change = conjugate_gradients(rows, blocks, used, residual, enough)
+        search = Search(rows, blocks, W, direction, scores, change)
+        length = search.along(search.objective, SHORTEST)
+        if length == 0.0:
+            # J is too rough to tell a good step; the smooth function does, and the best is kept
+            length = search.along(partial(search.smooth, centre, used), SHORTEST)
         elif length < (1.0 if near else 0.2):
             smoothing = min(2.0 * smoothing, MOST_SMOOTHING)
-        if length == 0.0 and near:
-            # Near the optimum J may be too rough to tell a good step; the best point is kept.
-            length = 1.0
-        W = W + length * direction
-        scores = scores + length * change
+        if length == 1.0 and near:
+            smoothing = max(0.5 * smoothing, LEAST_SMOOTHING)
+        W, scores = search.at(length)
         # the whole step, even if W does not take it: what they miss of W is then small
         extrapolate(blocks, change, used)
     rows.weights = W = best.weights
@@ -162,6 +166,36 @@ def minimise(rows, blocks, goal, max_iter, trace):
     blocks.set_rivals(scores, at_once=True)
     objective = blocks.certify(scores)[0] + 0.5 * rows.inner(W, W, scores)
     return step, scores, objective, certificate(rows, blocks, W, scores)
+
+
+class Search:
+    """Points along a direction."""
+
+    def __init__(self, rows, blocks, W, direction, scores, change):
+        self.rows = rows
+        self.blocks = blocks
+        self.start = W, scores
+        self.move = direction, change
+
+    def at(self, length):
+        (W, scores), (direction, change) = self.start, self.move
+        return W + length * direction, scores + length * change
+
+    def objective(self, W, scores):
+        return self.blocks.certify(scores)[0] + 0.5 * self.rows.inner(W, W, scores)
+
+    def smooth(self, centre, smoothing, W, scores):
+        loss = smooth_loss(self.blocks, scores, centre, smoothing)
+        return loss + 0.5 * self.rows.inner(W, W, scores)
+
+    def along(self, value, shortest):
+        """The longest step 1, ½, ¼, … that lowers the value, or 0."""
+        before, length = value(*self.start), 1.0
+        while length >= shortest:
+            if value(*self.at(length)) < before:
+                return length
+            length *= 0.5
+        return 0.0
 
 
 class Point(NamedTuple):
@@ -177,10 +211,20 @@ class Point(NamedTuple):
     def of(cls, blocks, W, objective, gap):
         return cls(W, np.array(blocks.coefficients), np.array(blocks.over), objective, gap)
 
+    def certified_by(self, rows, blocks):
+        """The same weights with the coefficients that ``blocks`` has, as far as they go with it."""
+        kept = np.array(blocks.coefficients), np.array(blocks.over), np.array(blocks.rival)
+        scores = rows.scores(self.weights)
+        blocks.set_rivals(scores, at_once=True)
+        gap = certificate(rows, blocks, self.weights, scores)
+        point = Point.of(blocks, self.weights, self.objective, gap)
+        blocks.coefficients, blocks.over, blocks.rival = kept
+        return point
+
     def gains(self, other, share, factor):
         """Whether it is lower, or as low and better certified."""
         return self.objective < (1 - share) * other.objective or (
-            self.objective < (1 + ROUNDING) * other.objective and self.gap < factor * other.gap
+            self.objective <= (1 + ROUNDING) * other.objective and self.gap < factor * other.gap
         )
 
 
@@ -189,18 +233,6 @@ def certificate(rows, blocks, W, scores):
     miss = W - rows.combine(np.asarray(blocks.coefficients))
     missing = 0.5 * rows.inner(miss, miss, rows.scores(miss) if rows.is_kernel else None)
     return blocks.certify(scores)[1] + missing
-
-
-def line_search(rows, blocks, W, direction, scores, change, objective):
-    """The longest step 1, ½, ¼, … that lowers J, or 0."""
-    length = 1.0
-    while length >= SHORTEST:
-        trial, trial_scores = W + length * direction, scores + length * change
-        norm = 0.5 * rows.inner(trial, trial, trial_scores)
-        if blocks.certify(trial_scores)[0] + norm < objective:
-            return length
-        length *= 0.5
-    return 0.0
 
 
 def conjugate_gradients(rows, blocks, smoothing, residual, enough):
@@ -256,7 +288,7 @@ def add_curvature(H, rows, row, pair, value):
     # radix sort
     order = np.argsort(pair.astype(np.int16) if k * k < 2**15 else pair, kind="stable")
     pairs, starts = np.unique(pair[order], return_index=True)
-    for p, members in zip(pairs, np.split(order, starts[1:]), strict=True):
+    for p, members in zip(pairs, np.split(order, starts[1:]) if len(pairs) else [], strict=True):
         X = np.empty((len(members), size))
         chosen = rows.X[row[members]]
         X[:, :-1] = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()
