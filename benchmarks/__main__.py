@@ -2,9 +2,16 @@
 
 import argparse
 
-from . import defaults, mlodm, papers, pml, rank
+from . import defaults, linear, mlodm, papers, pml, rank
 
-COMMANDS = {"defaults": defaults, "mlodm": mlodm, "papers": papers, "pml": pml, "rank": rank}
+COMMANDS = {
+    "defaults": defaults,
+    "linear": linear,
+    "mlodm": mlodm,
+    "papers": papers,
+    "pml": pml,
+    "rank": rank,
+}
 
 
 def main():

@@ -1,5 +1,7 @@
 """mcODM: the multi-class optimal margin distribution machine (paper 004)."""
 
+from typing import Any, cast
+
 import numpy as np
 from sklearn.utils import check_random_state
 
@@ -185,12 +187,13 @@ class MCODM(KernelClassifier):
         by_newton = self.solver == "newton" or (
             self.solver == "auto" and moving and not (linear and X.shape[1] > X.shape[0] > SMALL)
         )
-        eigenvectors = None
+        eigenvectors, rows, weights = None, cast(Any, None), cast(Any, None)
         if linear:
             rows = LinearRows(X, self.fit_intercept, k)
         else:
             operator, eigenvectors = self._operator(X)
-            rows = FeatureRows(operator, k) if by_newton and len(codes) <= EXPLICIT else None
+            if by_newton and len(codes) <= EXPLICIT:
+                rows = FeatureRows(operator, k)
             if rows is None or rows.weights.size > DIRECT:
                 rows = KernelRows(operator, k)
         cost = 2.0 * self.C / (1.0 - self.theta) ** 2 * weight
@@ -210,7 +213,8 @@ class MCODM(KernelClassifier):
             result.coefficients = rows.back @ rows.weights[:-1]
         if eigenvectors is not None:
             result.coefficients = eigenvectors @ (eigenvectors.T @ result.coefficients)
-        weights = rows.weights[:-1] if linear else None
+        if linear:
+            weights = rows.weights[:-1]
         if k == 2:
             result.coefficients = np.diff(result.coefficients, axis=1)
             result.intercept = np.diff(result.intercept)

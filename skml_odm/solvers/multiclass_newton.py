@@ -24,7 +24,7 @@ to row. One step:
 """
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -117,7 +117,7 @@ def minimise(rows, blocks, goal, max_iter, trace):
     W = rows.weights
     scores = rows.scores(W)
     smoothing, idle, least = SMOOTHING, 0, np.inf
-    best = None
+    best: Any = None
     direct = not rows.is_kernel and W.size <= DIRECT
     for step in range(max_iter + 1):
         blocks.set_rivals(scores, at_once=True)
