@@ -230,7 +230,8 @@ def test_derivatives(smoothing):
     while start < m:
         start, n = curvature(blocks, smoothing, start, row, pair, value)
         for i, p, v in zip(row[:n], pair[:n], value[:n], strict=True):
-            H[i, p // k, p % k] = H[i, p % k, p // k] = v
+            difference = np.eye(k)[p // k] - np.eye(k)[p % k]
+            H[i] += v * np.outer(difference, difference)
     np.testing.assert_allclose(np.einsum("ipq,iq->ip", H, V), applied, atol=1e-10)
 
     extrapolate(blocks, h * V, smoothing)

@@ -496,8 +496,9 @@ def curvature(
 ):
     """Second derivatives of the smooth loss of rows first, first + 1, …, where ``smooth_step`` is.
 
-    Entry (p, q), p ≥ q, of the k × k matrix of a row is one triple: the row, p·k + q, the value.
-    Returns the row to go on with and the number of triples.
+    Moving rivals: the loss knows only differences of scores, so the k × k matrix of a row is a sum
+    of w (e_p − e_q)(e_p − e_q)ᵀ over pairs of classes p > q. Each is one triple: the row, p·k + q,
+    and w. Returns the row to go on with and the number of triples.
     """
     cdef Py_ssize_t i = first, j, q, n, k = blocks.k, count = 0, y, r
     cdef double* A
@@ -512,13 +513,11 @@ def curvature(
             c = blocks.weight[i]
             sigma = smoothing / c
             over = c * blocks.shape.mu
-            share = over / (1.0 + (2.0 if blocks.shape.moving else 1.0) * sigma * over)
+            share = over / (1.0 + 2.0 * sigma * over)
             n = 0
             for j in range(k):
                 if j != y:
-                    zeta = -A[j]
-                    if j == r and blocks.shape.moving:
-                        zeta += beta
+                    zeta = -A[j] + (beta if j == r else 0.0)
                     if zeta > 0.0 and not (j == r and beta > 0.0):
                         kept[n] = j
                         n += 1
@@ -526,35 +525,25 @@ def curvature(
             slope = sigma * (1.0 - s) + 1.0 / c
             g = 1.0 / (sigma + n * slope)
             # start' = (1 − s) e_y + s e_r,  a' = g (1_S − n·start'),  β' = share (e_y − e_r + σa')
-            if n > 0:
-                for j in range(n):
-                    for q in range(j + 1):
-                        row[count] = i
-                        pair[count] = max(kept[j], kept[q]) * k + min(kept[j], kept[q])
-                        value[count] = ((1.0 if q == j else 0.0) - slope * g) / sigma
-                        count += 1
+            for j in range(n):
+                for q in range(j):
                     row[count] = i
-                    pair[count] = max(kept[j], y) * k + min(kept[j], y)
-                    value[count] = -(1.0 - s) * g
+                    pair[count] = max(kept[j], kept[q]) * k + min(kept[j], kept[q])
+                    value[count] = slope * g / sigma
                     count += 1
-                    if s > 0.0:
-                        row[count] = i
-                        pair[count] = max(kept[j], r) * k + min(kept[j], r)
-                        value[count] = -s * g
-                        count += 1
-            if n > 0 or beta > 0.0:
                 row[count] = i
-                pair[count] = y * k + y
-                value[count] = n * g * (1.0 - s) * (1.0 - s) + (share if beta > 0.0 else 0.0)
+                pair[count] = max(kept[j], y) * k + min(kept[j], y)
+                value[count] = (1.0 - s) * g
                 count += 1
+                if s > 0.0:
+                    row[count] = i
+                    pair[count] = max(kept[j], r) * k + min(kept[j], r)
+                    value[count] = s * g
+                    count += 1
             if beta > 0.0:
                 row[count] = i
                 pair[count] = max(y, r) * k + min(y, r)
-                value[count] = n * g * (1.0 - s) * s - share
-                count += 1
-                row[count] = i
-                pair[count] = r * k + r
-                value[count] = n * g * s * s + share
+                value[count] = share - n * g * (1.0 - s) * s
                 count += 1
             i += 1
     return i, count

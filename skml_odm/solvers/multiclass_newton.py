@@ -23,6 +23,7 @@ to row. One step:
    whose first term is large for other dual points, good a few steps earlier.
 """
 
+import itertools
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -283,14 +284,20 @@ def newton_direction(rows, blocks, smoothing, residual):
 
 
 def add_curvature(H, rows, row, pair, value):
-    """Add the triples to H, all rows of a pair of classes in one product."""
+    """Add the triples to the lower half of H, all rows of a pair of classes in one product."""
     k, size = H.shape[:2]
-    # radix sort
+    # short integers have a radix sort
     order = np.argsort(pair.astype(np.int16) if k * k < 2**15 else pair, kind="stable")
-    pairs, starts = np.unique(pair[order], return_index=True)
-    for p, members in zip(pairs, np.split(order, starts[1:]) if len(pairs) else [], strict=True):
+    ordered = pair[order]
+    cuts = np.flatnonzero(np.diff(ordered, prepend=-1, append=-1))
+    for start, stop in itertools.pairwise(cuts):
+        members = order[start:stop]
         X = np.empty((len(members), size))
         chosen = rows.X[row[members]]
         X[:, :-1] = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()
         X[:, -1] = rows.intercept
-        H[p // k, :, p % k, :] += (X * value[members, None]).T @ X
+        gram = (X * value[members, None]).T @ X
+        p, q = divmod(ordered[start], k)
+        H[p, :, p, :] += gram
+        H[q, :, q, :] += gram
+        H[p, :, q, :] -= gram
