@@ -61,7 +61,7 @@ class MCODM(KernelClassifier):
     solver : {"auto", "newton", "descent"}, default="auto"
         "newton" minimises over the weights directly; it needs the default surrogate. "descent" goes
         from row to row in the dual. "auto" is "newton", but "descent" for a linear kernel with
-        more features than rows (if these are more than 64), or for the surrogate of the paper.
+        more than 64 rows and 1500 weights (classes times features), or the paper's surrogate.
     surrogate : {"runner-up", "paper"}, default="runner-up"
         The convex problem that stands for the objective near a point. "paper" fixes the *score* of
         each row's best other class, as paper 004 does: no majorant, and where it comes to rest
