@@ -50,7 +50,9 @@ CG_PRECISION = 1e-4
 MOST_CG = 500
 # Equations of a Newton step are solved directly for at most this many weights.
 DIRECT = 1500
-# Rows whose curvature is summed up at a time.
+# Multiplications done by one product, so that Ctrl-C is noticed soon.
+WORK_PER_CALL = 200_000_000
+# Second derivatives held at a time.
 TRIPLES = 1_000_000
 
 
@@ -284,20 +286,22 @@ def newton_direction(rows, blocks, smoothing, residual):
 
 
 def add_curvature(H, rows, row, pair, value):
-    """Add the triples to the lower half of H, all rows of a pair of classes in one product."""
+    """Add the triples to the lower half of H, many rows of a pair of classes in one product."""
     k, size = H.shape[:2]
+    most = max(1, WORK_PER_CALL // size**2)
     # short integers have a radix sort
     order = np.argsort(pair.astype(np.int16) if k * k < 2**15 else pair, kind="stable")
     ordered = pair[order]
-    cuts = np.flatnonzero(np.diff(ordered, prepend=-1, append=-1))
-    for start, stop in itertools.pairwise(cuts):
-        members = order[start:stop]
-        X = np.empty((len(members), size))
-        chosen = rows.X[row[members]]
-        X[:, :-1] = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()
-        X[:, -1] = rows.intercept
-        gram = (X * value[members, None]).T @ X
+    ends = np.flatnonzero(np.diff(ordered, prepend=-1, append=-1))
+    for start, end in itertools.pairwise(ends):
         p, q = divmod(ordered[start], k)
-        H[p, :, p, :] += gram
-        H[q, :, q, :] += gram
-        H[p, :, q, :] -= gram
+        for first in range(start, end, most):
+            members = order[first : min(first + most, end)]
+            X = np.empty((len(members), size))
+            chosen = rows.X[row[members]]
+            X[:, :-1] = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()
+            X[:, -1] = rows.intercept
+            gram = (X * value[members, None]).T @ X
+            H[p, :, p, :] += gram
+            H[q, :, q, :] += gram
+            H[p, :, q, :] -= gram
