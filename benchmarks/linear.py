@@ -25,7 +25,7 @@ THETA, MU = 0.2, 0.5
 EPSILONS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 FINEST_EPSILON = 3e-4
 TOLERANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)
-FINEST_TOLERANCE = 1e-4
+FINEST_TOLERANCE = 3e-4
 DISTANCES = (1e-2, 1e-3)
 AS_CSR = ("mnist10k",)
 
@@ -121,7 +121,7 @@ def mcodm_runs(name, X, y, repeats):
     C = 0.5 * len(y) * (1 - THETA) ** 2
 
     def solve(tol, repeats=repeats, seed=0):
-        model = MCODM(C, THETA, MU, tol=tol, max_iter=10000, random_state=seed)
+        model = MCODM(C, THETA, MU, tol=tol, max_iter=5000, random_state=seed)
         seconds, _ = timed(lambda: model.fit(X, y), repeats)
         return seconds, model.objective_
 

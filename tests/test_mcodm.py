@@ -123,6 +123,7 @@ def test_two_classes_are_the_binary_machine():
     assert several.decision_function(X).shape == (len(X),)
 
 
+@pytest.mark.filterwarnings("ignore:MCODM stopped after")
 def test_the_paper_stops_where_the_objective_still_falls():
     """Fixed scores of the rival: the resting point is no minimum, not even with two classes."""
     for k, seed in ((2, 1), (4, 2)):
