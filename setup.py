@@ -45,6 +45,7 @@ MODULES = [
     "skml_odm.solvers._separation",
     "skml_odm.solvers._covariance_rows",
     "skml_odm.solvers._binary_rows",
+    "skml_odm.solvers._multiclass",
 ]
 
 

@@ -2,11 +2,12 @@
 
 import argparse
 
-from . import csrl, defaults, mlodm, papers, pml, rank
+from . import csrl, defaults, linear, mlodm, papers, pml, rank
 
 COMMANDS = {
     "csrl": csrl,
     "defaults": defaults,
+    "linear": linear,
     "mlodm": mlodm,
     "papers": papers,
     "pml": pml,

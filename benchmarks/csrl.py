@@ -67,7 +67,8 @@ def loosest(machine, objective, X, y):
     def fitted(tol):
         peer = OneVsRestClassifier(machine.set_params(tol=tol)).fit(X, y[:, seen])
         return sum(
-            objective(e, X, 2.0 * y[:, k] - 1.0) for k, e in zip(seen, peer.estimators_, strict=True)
+            objective(e, X, 2.0 * y[:, k] - 1.0)
+            for k, e in zip(seen, peer.estimators_, strict=True)
         )
 
     best = fitted(EXACT)

@@ -1,4 +1,4 @@
-"""Our results next to Table 3 of paper 002, for SVM, RankSVM, M3L, CSRL, CSRL+R: docs/papers/002.md.
+"""Our results next to Table 3 of paper 002, for SVMs, M3L, CSRL and CSRL+R: docs/papers/002.md.
 
 800 random rows for training, five repeats, β = 1, α = 10, a linear kernel and tf-idf features, as
 in the paper, on the yahoo sets we have. LinearSVC is also tuned, on the training rows alone.
@@ -96,7 +96,9 @@ def run(arguments):
                 results.setdefault((name, method), []).append(measure(model, parts))
         for method in (*COMPARED, *OTHERS):
             means = np.mean(results[name, method], axis=0)
-            print(f"{name:14} {method:28}", " ".join(f"{value:7.2f}" for value in means), flush=True)
+            print(
+                f"{name:14} {method:28}", " ".join(f"{value:7.2f}" for value in means), flush=True
+            )
     PAGE.write_text(page(results, shapes))
     print(f"wrote {PAGE}")
 
@@ -132,7 +134,7 @@ def page(results, shapes):
         "largest label, labels with fewer than 200 rows, rows without labels, features in fewer",
         f"than 5 rows; tf-idf), {TRAINING_ROWS} random training rows, {N_REPEATS} repeats, β = 1,",
         "α = 10, linear kernel, models certified to a relative gap of 10⁻³. Mean ± standard",
-        "deviation over the repeats, in per cent; the paper's figure in brackets. The ten sets have",
+        "deviation over the repeats, in per cent; the paper's figure in brackets. Ten sets have",
         "reduced features and 5000 of the rows; the last two have all features and rows. Neither",
         "gives the paper's numbers of labels and rows, so its figures are no target, only company.",
         "",
@@ -158,7 +160,7 @@ def page(results, shapes):
     lines += [
         "## What tuning and the intercept are worth",
         "",
-        "The same splits. SVM is `LinearSVC(loss=\"hinge\")`, one per label; C and β are chosen",
+        'The same splits. SVM is `LinearSVC(loss="hinge")`, one per label; C and β are chosen',
         "by 3-fold cross-validation on the training rows for micro-F1. Means over all sets.",
         "",
         "| method | " + " | ".join(MEASURES) + " | fit seconds |",

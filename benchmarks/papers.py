@@ -1,8 +1,8 @@
 """Write our results next to a paper's tables: ``papers 000`` to docs/papers/000.md and so on."""
 
-from . import paper_000, paper_001, paper_002, paper_003
+from . import paper_000, paper_001, paper_002, paper_003, paper_004
 
-PAPERS = {"000": paper_000, "001": paper_001, "002": paper_002, "003": paper_003}
+PAPERS = {"000": paper_000, "001": paper_001, "002": paper_002, "003": paper_003, "004": paper_004}
 
 
 def add_arguments(parser):

@@ -7,7 +7,8 @@ scores into labels with a *threshold*. Data goes one way through these rooms:
 - :mod:`skml_odm.mlodm`, :mod:`skml_odm.rank_svm` and so on the estimators,
   :mod:`skml_odm.particle` (with :mod:`skml_odm.propagation`), :mod:`skml_odm.pml_lrs` (with
   :mod:`skml_odm.solvers.low_rank_sparse`) those of partial labels they are compared with;
-  :mod:`skml_odm.base` what they share with the host,
+  :mod:`skml_odm.base` what they share with the host; :mod:`skml_odm.mcodm` and
+  :mod:`skml_odm.odm` plain scikit-learn classifiers, with :mod:`skml_odm.classifier` in common,
 - :mod:`skml_odm.validation` checks of what users pass in,
 - :mod:`skml_odm.kernels`, :mod:`skml_odm.operators` what a solver knows of the features,
 - :mod:`skml_odm.losses`, :mod:`skml_odm.covariance` what it knows of the labels,
@@ -20,7 +21,9 @@ scores into labels with a *threshold*. Data goes one way through these rooms:
 try:
     from .csrl import CSRL
     from .m3l import M3L
+    from .mcodm import MCODM
     from .mlodm import MLODM
+    from .odm import ODM
     from .particle import Particle
     from .pml_lrs import PMLLRS
     from .pmlodm import PMLODM
@@ -40,7 +43,9 @@ __version__ = "0.1.0"
 __all__ = [
     "CSRL",
     "M3L",
+    "MCODM",
     "MLODM",
+    "ODM",
     "PMLLRS",
     "PMLODM",
     "Particle",

@@ -17,7 +17,7 @@ class CSRL(KernelLabelRanker):
     irrelevant label below it by as much. It minimises ::
 
         ½β (Σ_l ‖w_l‖² + ‖w_0‖²)
-            + Σ_i ( max_{k∈Y_i} (1 + s_0(x_i) − s_k(x_i))₊ + max_{l∈N_i} (1 + s_l(x_i) − s_0(x_i))₊ )
+            + Σ_i ( max_{k∈Y_i} (1 + s_0 − s_k)₊ + max_{l∈N_i} (1 + s_l − s_0)₊ )     at x_i
 
     to a certified relative duality gap of ``tol``. A label is predicted where its score is above
     the dummy's: no threshold is fitted. Only the worst label on either side of a row costs

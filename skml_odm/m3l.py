@@ -131,7 +131,9 @@ class M3L(KernelLabelRanker):
 
     def _check_parameters(self):
         if isinstance(self.covariance, str):
-            check_choice("covariance", self.covariance, ("correlation",), or_else="None or a matrix")
+            check_choice(
+                "covariance", self.covariance, ("correlation",), or_else="None or a matrix"
+            )
 
     def _solve(self, X, operator, indicator, sample_weight):
         n_labels = indicator.shape[1]

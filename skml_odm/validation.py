@@ -9,14 +9,15 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 
-def check_real(name, value, low, high=np.inf, *, open_low=False, integer=False):
-    """Raise unless ``value`` is a finite number in [low, high] (or (low, high] if ``open_low``)."""
+def check_real(name, value, low, high=np.inf, *, open_low=False, open_high=False, integer=False):
+    """Raise unless ``value`` is a finite number in [low, high], or without an open end of it."""
     kind: Any = numbers.Integral if integer else numbers.Real
     fits = (
         isinstance(value, kind)
         and not isinstance(value, bool | np.bool_)
         and (low < value if open_low else low <= value)
         and value <= min(high, np.finfo(np.float64).max)
+        and not (open_high and value == high)
         and value > -np.inf
     )
     if not fits:
@@ -24,12 +25,12 @@ def check_real(name, value, low, high=np.inf, *, open_low=False, integer=False):
             raise ValueError(f"{name} must be a finite number; got {value!r}.")
         noun = "an integer" if integer else "a number"
         left = "(" if open_low else "["
-        right = "]" if np.isfinite(high) else ")"
+        right = "]" if np.isfinite(high) and not open_high else ")"
         raise ValueError(f"{name} must be {noun} in {left}{low:g}, {high:g}{right}; got {value!r}.")
 
 
 def check_choice(name, value, allowed, or_else=""):
-    """Raise unless ``value`` is one of the allowed strings; the message may offer something else."""
+    """Raise unless ``value`` is one of the allowed strings; the message may offer more."""
     if not (isinstance(value, str) and value in allowed):
         names = ", ".join(map(repr, allowed)) + (f", or {or_else}" if or_else else "")
         raise ValueError(f"{name} must be one of {names}; got {value!r}.")

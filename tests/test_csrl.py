@@ -129,7 +129,10 @@ def test_learned_covariance_follows_from_the_coefficients():
         ({"alpha": -1.0}, "alpha must be"),
         ({"dummy": "none"}, "dummy must be one of 'adaptive', 'zero'; got 'none'"),
         ({"covariance": "learned"}, "covariance must be one of 'learn', or None or a matrix"),
-        ({"covariance": 3.0}, r"covariance must be a matrix of shape \(4, 4\) or \(3, 3\).*got 3.0"),
+        (
+            {"covariance": 3.0},
+            r"covariance must be a matrix of shape \(4, 4\) or \(3, 3\).*got 3.0",
+        ),
         ({"covariance": np.eye(5)}, r"covariance must .*got shape \(5, 5\)"),
         ({"covariance": np.eye(4), "dummy": "zero"}, r"shape \(3, 3\) for these labels"),
         ({"covariance": -np.eye(4)}, "positive semidefinite; got an eigenvalue of -1"),

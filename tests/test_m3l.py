@@ -20,7 +20,9 @@ def test_objective_by_definition(covariance, m):
     model.fit(X, y, sample_weight=weight)
     V = np.c_[model.coef_, model.intercept_]
     hinge = np.maximum(0.0, 1 - (2 * y - 1) * model.decision_function(X))
-    value = 0.5 * np.trace(V.T @ np.linalg.solve(model.covariance_, V)) + 2.0 * weight @ hinge.sum(1)
+    value = 0.5 * np.trace(V.T @ np.linalg.solve(model.covariance_, V)) + 2.0 * weight @ hinge.sum(
+        1
+    )
     assert model.objective_ == pytest.approx(value, rel=1e-9)
     assert 0 <= model.dual_gap_ <= 1e-6
 

@@ -6,10 +6,10 @@ from problems import SEMIDEFINITE, full_matrix, random_indicator, row_loss_by_qu
 from scipy import sparse
 from scipy.optimize import approx_fprime
 from sklearn.metrics.pairwise import pairwise_kernels
+from skml_odm.solvers._separation import project_rows
 
 from skml_odm.covariance import LabelCovariance, LearnedCovariance, label_correlations
 from skml_odm.operators import KernelOperator, LinearOperator
-from skml_odm.solvers._separation import project_rows
 from skml_odm.solvers.iteration import finish
 from skml_odm.solvers.row_ascent import row_ascent
 from skml_odm.solvers.row_auto import EXACT_ROWS, row_auto
@@ -85,11 +85,7 @@ def optimal_row(problem, i, products, kappa, start):
     sides = np.array([sign > 0, sign < 0], float)
     matrix = np.vstack([sides, -np.eye(q)])
     bounds = np.concatenate([[weight, weight], np.zeros(q)])
-    constant = (
-        -sign @ start
-        + start @ theta @ products
-        - 0.5 * kappa * start @ theta @ start
-    )
+    constant = -sign @ start + start @ theta @ products - 0.5 * kappa * start @ theta @ start
     return constant - solve_quadratic_program(square, linear, matrix, bounds, 1e-9)
 
 
@@ -190,7 +186,9 @@ def test_the_saddle_value_never_falls(dummy):
         assert (np.diff(values) >= -1e-10 * values[-1]).all()
         assert result.converged
         # neither player gains anything by moving alone
-        best = problem.covariance.matrix(problem.coefficients.T @ operator.product(problem.coefficients))
+        best = problem.covariance.matrix(
+            problem.coefficients.T @ operator.product(problem.coefficients)
+        )
         np.testing.assert_allclose(result.covariance, best, rtol=1e-12)
         assert result.primal - result.dual <= 1e-6 * result.primal
 
@@ -254,12 +252,12 @@ def test_projection():
 @pytest.mark.parametrize("loss", [SeparationLoss, BinaryLoss])
 def test_smoothed_loss_has_these_derivatives(loss):
     rng = np.random.default_rng(2)
-    operator, problem = random_row_problem(3, "given", loss)
+    problem = random_row_problem(3, "given", loss)[1]
     half = np.linalg.cholesky(problem.between_labels / problem.beta)
     smooth = SmoothRows(problem, half, 0.7)
     F, V = rng.normal(size=(2, *problem.coefficients.shape))
     eps = 1e-6
-    value, gradient = smooth.evaluate(F)
+    gradient = smooth.evaluate(F)[1]
     curvature = smooth.curvature()
     up, gradient_up = smooth.evaluate(F + eps * V)
     down, gradient_down = smooth.evaluate(F - eps * V)
@@ -267,7 +265,9 @@ def test_smoothed_loss_has_these_derivatives(loss):
     expected = (gradient_down - gradient_up) / (2 * eps)
     np.testing.assert_allclose(curvature.product(V), expected, rtol=1e-4, atol=1e-5)
     total = sum(
-        np.vdot(np.eye(len(V))[i][:, None] * unit, curvature.product(np.eye(len(V))[i][:, None] * unit))
+        np.vdot(
+            np.eye(len(V))[i][:, None] * unit, curvature.product(np.eye(len(V))[i][:, None] * unit)
+        )
         for i in range(len(V))
         for unit in np.eye(V.shape[1])
     )

@@ -13,5 +13,7 @@ multipliers           method of multipliers, coordinate steps over label pairs
 proximal_newton       proximal point method with Newton's method inside
 balanced_frank_wolfe  Frank-Wolfe steps with a minimum-cost circulation each (paper 003)
 binary_svm            one weighted binary SVM per label; its own signature, for it has no pairs
+multiclass            for mcODM: convex majorants, dual block coordinate descent; its own signature
+multiclass_newton     for mcODM: Newton's method on the weights
 ====================  ========================================================================
 """

@@ -106,7 +106,9 @@ cdef class CovarianceRows(RowProblem):
         value = 0.0
         for k in range(q):
             value += product[k] * plain[k]
-        self.solve(row, self.scale * diagonal, learned, learned * value, m, plain, slope, multiplier)
+        self.solve(
+            row, self.scale * diagonal, learned, learned * value, m, plain, slope, multiplier
+        )
         for k in range(q):
             side = 0 if sign[k] > 0.0 else 1
             change[k] = sign[k] * m[k] - a[k]
@@ -140,7 +142,7 @@ cdef class CovarianceRows(RowProblem):
         cdef Py_ssize_t q = self.sign.shape[1], k, j
         cdef double total = 0.0, across = 0.0, square = 0.0, cubic, quartic
         cdef double low = 0.0, high = 1.0, t = 1.0, factor
-        cdef int iteration
+        cdef int _iteration
         for k in range(q):
             total += change[k]
         for k in range(q):
@@ -151,7 +153,7 @@ cdef class CovarianceRows(RowProblem):
         quartic = 0.25 * learned * diagonal * diagonal * square * square
         if linear - quadratic - 3.0 * cubic - 4.0 * quartic < 0.0:
             # the derivative falls from a positive value to a negative one
-            for iteration in range(MAX_BISECTIONS):
+            for _iteration in range(MAX_BISECTIONS):
                 t = 0.5 * (low + high)
                 if linear - t * (quadratic + t * (3.0 * cubic + t * 4.0 * quartic)) > 0.0:
                     low = t
@@ -176,7 +178,7 @@ cdef class CovarianceRows(RowProblem):
 
         ``slope`` is its gradient throughout; the multipliers are those of the two sums.
         """
-        cdef Py_ssize_t q = self.sign.shape[1], k, j, n_support = 0, iteration, blocking, entering
+        cdef Py_ssize_t q = self.sign.shape[1], k, j, n_support = 0, _iteration, blocking, entering
         # solutions for the slope and for ones on either side: the direction, and what keeps sums
         cdef double* solution = self.work + 4 * q
         cdef double* matrix = solution + 3 * q
@@ -198,7 +200,7 @@ cdef class CovarianceRows(RowProblem):
         tolerance = ROUNDING * (1.0 + tolerance)
         for side in range(2):
             held[side] = 1.0 if sums[side] >= weight * (1.0 - ROUNDING) else 0.0
-        for iteration in range(20 + 10 * q):
+        for _iteration in range(20 + 10 * q):
             shortened = n_support > 0 and self.directions(
                 sign, curvature, learned, spread, plain, slope, n_support, matrix, solution
             )

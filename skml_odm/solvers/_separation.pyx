@@ -40,8 +40,8 @@ cdef double balance(
 ) noexcept nogil:
     """The root of y = τ (min(cap, Σ (first − y)₊) − min(cap, Σ (second + y)₊)), from a guess."""
     cdef double low = -tau * cap, high = tau * cap, value, slope_first, slope_second, following
-    cdef int iteration
-    for iteration in range(MAX_NEWTON):
+    cdef int _iteration
+    for _iteration in range(MAX_NEWTON):
         value = y - tau * (
             capped_sum(first, n_first, -y, cap, &slope_first)
             - capped_sum(second, n_second, y, cap, &slope_second)
@@ -63,12 +63,12 @@ cdef void project(
     """result = (values + shift − λ)₊ with the smallest λ ≥ 0 that keeps the sum at most cap."""
     cdef double largest = -INFINITY, level, total, count
     cdef Py_ssize_t k
-    cdef int iteration
+    cdef int _iteration
     for k in range(n):
         largest = fmax(largest, values[k] + shift)
     # left of the root of a convex decreasing function, where Newton's method ends in few steps
     level = fmax(0.0, largest - cap)
-    for iteration in range(MAX_NEWTON):
+    for _iteration in range(MAX_NEWTON):
         total, count = -cap, 0.0
         for k in range(n):
             total += fmax(values[k] + shift - level, 0.0)
@@ -194,7 +194,7 @@ cdef void keep_below(double* values, Py_ssize_t n, double cap) noexcept nogil:
 cdef void spread_over_largest(
     const double* values, Py_ssize_t n, double weight, double* result,
 ) noexcept nogil:
-    """The weight on the largest value, nothing on the others; nothing at all if none is positive."""
+    """The weight on the largest value, nothing on the others; nothing if none is positive."""
     cdef Py_ssize_t k, best = 0
     for k in range(n):
         result[k] = 0.0

@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 
 from ._row_ascent import sweep_dense, sweep_kernel, sweep_sparse
 from .iteration import Step, finish
-from .result import TINY, Result, Trace, relative_gap
+from .result import TINY, Trace
 
 PANEL_ROWS = 96
 
@@ -138,14 +138,15 @@ class LinearVisits:
     def __init__(self, operator, problem):
         self.operator, self.rows, self.A = operator, problem.rows, problem.coefficients
         X = operator.X
-        self.features = operator.diagonal(), operator.intercept
+        common = operator.diagonal(), operator.intercept
+        self.features: tuple
         if sparse.issparse(X):
             self.sweep = sweep_sparse
-            self.features = X.data, X.indices, X.indptr, *self.features
+            self.features = X.data, X.indices, X.indptr, *common
             work = X.nnz / max(1, X.shape[0])
         else:
             self.sweep = sweep_dense
-            self.features = X, *self.features
+            self.features = X, *common
             work = X.shape[1]
         n_labels = self.A.shape[1]
         self.n_rows = max(1, int(WORK_PER_CALL // ((work + n_labels) * n_labels)))

@@ -1,0 +1,667 @@
+"""Exact block steps of dual block coordinate descent for mcODM, one block per instance.
+
+With the class y of the instance, its scores f and c its weight, the convex problem that an outer
+iteration solves has the loss
+
+    ½c (lower − f_y + max_{l≠y} f_l)₊²  +  ½cμ (f_y − rival − upper)₊²,
+
+where the rival is the score f_r of a fixed class r ≠ y ("moving"), or a fixed number (paper 004).
+Its multipliers are a vector ζ ≥ 0 over the classes l ≠ y, and β ≥ 0. The coefficients A of the
+instance are A_l = −ζ_l, A_y = Σζ − β, and A_r is larger by β where the rival moves. The dual is
+
+    Σ_i [ lower·Σζ − upper·β − (Σζ)²/2c − β²/2cμ ] − ½⟨A, K A⟩        (− rival·β where it is fixed).
+
+Block i, all others fixed, is the proximal step  min_f ‖f − f⁰‖²/2κ + loss(f),  f⁰ = F_i − κ A_i,
+κ = K_ii. With t = max_{l≠y} f_l and a = Σζ = c (lower − f_y + t)₊ its solution has
+
+    f_l = min(f⁰_l, t),   ζ_l = (f⁰_l − t)₊/κ,   f_y = f⁰_y + κ(a − β),   f_r = f⁰_r + κ(β − ζ_r),
+
+and β is an affine function of a where it is positive, so t = t₀ + s·a with known t₀ and s > 0:
+
+    Σ_l (f⁰_l − t₀ − s·a)₊ = κ a.
+
+The left side is convex and falls, so Newton's method from a = 0 rises to the root and ends there
+after finitely many steps: the sums of a sorted list (paper 004, Eq. 24) without the sorting.
+"""
+
+import numpy as np
+
+ctypedef fused real:
+    float
+    double
+
+ctypedef fused integer:
+    int
+    long long
+
+# Visits that a row may be spared after its block was found all but optimal.
+cdef int LONGEST_REST = 7
+
+
+cdef struct Shape:
+    # the loss, but for the weight
+    double lower
+    double upper
+    double mu
+    bint moving
+
+
+cdef inline double root(
+    const double* centre, Py_ssize_t* kept, Py_ssize_t n, double start, double slope, double kappa,
+) noexcept nogil:
+    """The a with Σ (centre − start − slope·a)₊ = κa over the kept classes; changes ``kept``."""
+    cdef double a = 0.0, total, bar = start
+    cdef Py_ssize_t j, left = n
+    while True:
+        n = left
+        left = 0
+        total = 0.0
+        for j in range(n):
+            if centre[kept[j]] > bar:
+                kept[left] = kept[j]
+                total += centre[kept[j]] - start
+                left += 1
+        if left == 0 or (left == n and bar > start):
+            return a
+        a = total / (kappa + left * slope)
+        bar = start + slope * a
+
+
+cdef double solve(
+    const double* centre, Py_ssize_t k, Py_ssize_t y, Py_ssize_t r, double rival, double kappa,
+    double c, Shape shape, double* A, Py_ssize_t* kept,
+) noexcept nogil:
+    """Fill in the optimal coefficients A of a block with the given centre f⁰; returns β."""
+    cdef Py_ssize_t j, n, top = -1
+    cdef double highest, top_other, excess, over = c * shape.mu, a = 0.0, beta, t, start, slope
+    # κ as far as β moves the margin to the rival
+    cdef double spread = (2.0 if shape.moving else 1.0) * kappa
+    cdef double share = over / (1.0 + spread * over)
+    if shape.moving:
+        rival = centre[r]
+    for j in range(k):
+        A[j] = 0.0
+        if j != y and (top < 0 or centre[j] > centre[top]):
+            top = j
+    highest = centre[top]
+    excess = centre[y] - rival - shape.upper
+
+    # a = 0?
+    beta = share * excess if excess > 0.0 else 0.0
+    top_other = highest
+    if shape.moving and beta > 0.0:
+        # the rival rises
+        top_other = max(highest, centre[r] + kappa * beta)
+    if shape.lower - (centre[y] - kappa * beta) + top_other <= 0.0:
+        A[y] = -beta
+        if shape.moving:
+            A[r] = beta
+        return beta
+
+    # β = 0?
+    start = centre[y] - shape.lower
+    slope = kappa + 1.0 / c
+    if kappa <= 0.0:
+        # a row of zeros moves no score: any ζ with this sum will do
+        a = c * (highest - start)
+        beta = over * excess if excess > 0.0 else 0.0
+        A[top] -= a
+        A[y] = a - beta
+        if shape.moving:
+            A[r] += beta
+        return beta
+    n = 0
+    for j in range(k):
+        if j != y and centre[j] > start:
+            kept[n] = j
+            n += 1
+    a = root(centre, kept, n, start, slope, kappa)
+    t = start + slope * a
+    beta = 0.0
+    if shape.moving:
+        rival = min(centre[r], t)
+    if centre[y] + kappa * a - rival - shape.upper > 0.0 and over > 0.0:
+        # Both are positive. A moving rival is then not among the highest: it has no ζ.
+        start = centre[y] - kappa * share * excess - shape.lower
+        slope = kappa * (1.0 - kappa * share) + 1.0 / c
+        n = 0
+        for j in range(k):
+            if j != y and centre[j] > start and not (shape.moving and j == r):
+                kept[n] = j
+                n += 1
+        a = root(centre, kept, n, start, slope, kappa)
+        t = start + slope * a
+        beta = share * (excess + kappa * a)
+        beta = beta if beta > 0.0 else 0.0
+        for j in range(k):
+            if j != y and centre[j] > t and not (shape.moving and j == r):
+                A[j] = (t - centre[j]) / kappa
+        A[y] = a - beta
+        if shape.moving:
+            A[r] = beta
+        return beta
+    for j in range(k):
+        if j != y and centre[j] > t:
+            A[j] = (t - centre[j]) / kappa
+    A[y] = a
+    return 0.0
+
+
+cdef inline double surplus(
+    const double* f, const double* A, double beta, Py_ssize_t k, Py_ssize_t y, Py_ssize_t r,
+    double rival, double c, Shape shape, double* loss,
+) noexcept nogil:
+    """What a row adds to the duality gap, a sum of terms ≥ 0; ``loss`` becomes its true loss."""
+    cdef Py_ssize_t j
+    cdef double highest, short_by, excess, a = A[y] + beta, over = c * shape.mu, gap, pull = 0.0
+    cdef double margin
+    highest = f[0] if y != 0 else f[1]
+    for j in range(k):
+        if j != y and f[j] > highest:
+            highest = f[j]
+    for j in range(k):
+        pull += A[j] * (f[j] - highest)
+    pull -= A[y] * (f[y] - highest)
+    if shape.moving:
+        rival = f[r]
+        pull -= beta * (rival - highest)
+    margin = f[y] - highest
+    short_by = shape.lower - margin
+    excess = margin - shape.upper
+    loss[0] = 0.0
+    if short_by > 0.0:
+        loss[0] = 0.5 * c * short_by * short_by
+    if excess > 0.0:
+        loss[0] += 0.5 * over * excess * excess
+    # ζ_l (max f − f_l), then what a and β lack to be the derivatives at f
+    gap = pull
+    if short_by > 0.0:
+        gap += 0.5 * (a - c * short_by) * (a - c * short_by) / c
+    else:
+        gap += 0.5 * a * a / c - a * short_by
+    excess = f[y] - rival - shape.upper
+    if over > 0.0:
+        if excess > 0.0:
+            gap += 0.5 * (beta - over * excess) * (beta - over * excess) / over
+        else:
+            gap += 0.5 * beta * beta / over - beta * excess
+    return gap
+
+
+cdef class Blocks:
+    """The dual variables of all rows, and what their blocks need to know but the features.
+
+    Parameters
+    ----------
+    label : (m,) of int32
+        Class numbers.
+    weight : (m,)
+        c; positive.
+    diagonal : (m,)
+        κ.
+    n_classes : int
+    lower, upper, mu : float
+    moving : bool
+        Whether the rival is a class, and not a number.
+    """
+
+    cdef readonly int[::1] label
+    cdef readonly double[::1] weight
+    cdef readonly double[::1] diagonal
+    cdef public double[:, ::1] coefficients
+    cdef public double[::1] over
+    cdef public int[::1] rival
+    cdef public int[::1] wanted
+    cdef public double[::1] level
+    cdef unsigned char[::1] rest
+    cdef unsigned char[::1] rested
+    cdef double[::1] room
+    cdef Py_ssize_t[::1] kept
+    cdef Shape shape
+    cdef readonly Py_ssize_t k
+
+    def __init__(self, label, weight, diagonal, n_classes, lower, upper, mu, moving):
+        m = len(label)
+        self.label = label
+        self.weight = weight
+        self.diagonal = diagonal
+        self.k = n_classes
+        self.shape.lower = lower
+        self.shape.upper = upper
+        self.shape.mu = mu
+        self.shape.moving = moving
+        self.coefficients = np.zeros((m, n_classes))
+        self.over = np.zeros(m)
+        # any other class: to be set
+        self.rival = np.where(np.asarray(label) == 0, 1, 0).astype(np.intc)
+        self.wanted = np.array(self.rival)
+        self.level = np.zeros(m)
+        self.rest = np.zeros(m, dtype=np.uint8)
+        self.rested = np.zeros(m, dtype=np.uint8)
+        self.room = np.zeros(2 * n_classes)
+        self.kept = np.zeros(n_classes, dtype=np.intp)
+
+    @property
+    def mu(self):
+        return self.shape.mu
+
+    @mu.setter
+    def mu(self, value):
+        self.shape.mu = value
+
+    def wake(self):
+        """Let every row be visited again."""
+        self.rest[:] = 0
+        self.rested[:] = 0
+
+    def certify(self, const double[:, ::1] scores):
+        """True loss and duality gap of the rows, given their scores."""
+        cdef Py_ssize_t i
+        cdef double total = 0.0, gap = 0.0, loss = 0.0
+        with nogil:
+            for i in range(scores.shape[0]):
+                gap += surplus(
+                    &scores[i, 0], &self.coefficients[i, 0], self.over[i], self.k, self.label[i],
+                    self.rival[i], self.level[i], self.weight[i], self.shape, &loss,
+                )
+                total += loss
+        return total, gap
+
+    def set_rivals(self, const double[:, ::1] scores, bint at_once):
+        """Make each row's best other class its rival; returns how many rows have to wait for it.
+
+        Where a moving rival changes and β > 0, the coefficients belong to the old rival. They are
+        handed over ``at_once``, or the row waits until its block is solved next.
+        """
+        cdef Py_ssize_t i, j, top, y, n_waiting = 0
+        with nogil:
+            for i in range(scores.shape[0]):
+                y = self.label[i]
+                top = 1 if y == 0 else 0
+                for j in range(self.k):
+                    if j != y and scores[i, j] > scores[i, top]:
+                        top = j
+                self.level[i] = scores[i, top]
+                self.wanted[i] = <int>top
+                if self.rival[i] != top:
+                    if self.shape.moving and self.over[i] > 0.0:
+                        if not at_once:
+                            n_waiting += 1
+                            self.rest[i] = 0
+                            continue
+                        self.coefficients[i, self.rival[i]] -= self.over[i]
+                        self.coefficients[i, top] += self.over[i]
+                    self.rival[i] = <int>top
+        return n_waiting
+
+    cdef double visit(
+        self, Py_ssize_t i, double* f, double* change, double negligible
+    ) noexcept nogil:
+        """Solve block i, whose scores are f; what its coefficients change by goes to ``change``.
+
+        Returns the block's gap before; below ``negligible`` nothing is changed.
+        """
+        cdef Py_ssize_t j, k = self.k
+        cdef double* A = &self.coefficients[i, 0]
+        cdef double kappa = self.diagonal[i], loss = 0.0, gap
+        gap = surplus(
+            f, A, self.over[i], k, self.label[i], self.rival[i], self.level[i], self.weight[i],
+            self.shape, &loss,
+        )
+        if gap <= negligible and self.rival[i] == self.wanted[i]:
+            self.rested[i] = min(2 * self.rested[i] + 1, LONGEST_REST)
+            self.rest[i] = self.rested[i]
+            for j in range(k):
+                change[j] = 0.0
+            return gap
+        self.rested[i] = 0
+        self.rival[i] = self.wanted[i]
+        for j in range(k):
+            f[j] -= kappa * A[j]
+        self.over[i] = solve(
+            f, k, self.label[i], self.rival[i], self.level[i], kappa, self.weight[i], self.shape,
+            change, &self.kept[0],
+        )
+        for j in range(k):
+            f[j] = change[j]
+            change[j] -= A[j]
+            A[j] = f[j]
+        return gap
+
+
+def solve_block(
+    const double[::1] centre, Py_ssize_t label, Py_ssize_t rival, double level, double kappa,
+    double weight, double lower, double upper, double mu, bint moving,
+):
+    """Coefficients and β of one block with the given centre f⁰."""
+    cdef Py_ssize_t k = centre.shape[0]
+    A = np.empty(k)
+    cdef double[::1] coefficients = A
+    cdef Py_ssize_t[::1] kept = np.empty(k, dtype=np.intp)
+    cdef Shape shape
+    shape.lower = lower
+    shape.upper = upper
+    shape.mu = mu
+    shape.moving = moving
+    beta = solve(
+        &centre[0], k, label, rival, level, kappa, weight, shape, &coefficients[0], &kept[0]
+    )
+    return A, beta
+
+
+def sweep_dense(
+    Blocks blocks, const real[:, ::1] X, double intercept, double[:, ::1] weights,
+    const Py_ssize_t[::1] order, double negligible,
+):
+    """Visit dense rows in the given order.
+
+    ``weights`` (features + 1 × classes) is W, kept up to date; its last row belongs to a feature
+    that is ``intercept`` in every row. Returns the sum of the gaps as the blocks were met, and the
+    number of rows visited.
+    """
+    cdef Py_ssize_t d = X.shape[1], k = blocks.k, p, i, j, q, n_visited = 0
+    cdef double* f = &blocks.room[0]
+    cdef double* change = f + k
+    cdef double* row
+    cdef const real* x
+    cdef double total = 0.0, value
+    with nogil:
+        for p in range(order.shape[0]):
+            i = order[p]
+            if blocks.rest[i]:
+                blocks.rest[i] -= 1
+                continue
+            n_visited += 1
+            row = &weights[d, 0]
+            for q in range(k):
+                f[q] = intercept * row[q]
+            x = &X[i, 0]
+            for j in range(d):
+                value = x[j]
+                if value != 0.0:
+                    row = &weights[j, 0]
+                    for q in range(k):
+                        f[q] += value * row[q]
+            total += blocks.visit(i, f, change, negligible)
+            if blocks.rest[i]:
+                continue
+            for j in range(d):
+                value = x[j]
+                if value != 0.0:
+                    row = &weights[j, 0]
+                    for q in range(k):
+                        row[q] += value * change[q]
+            row = &weights[d, 0]
+            for q in range(k):
+                row[q] += intercept * change[q]
+    return total, n_visited
+
+
+def sweep_sparse(
+    Blocks blocks, const real[::1] data, const integer[::1] indices, const integer[::1] indptr,
+    double intercept, double[:, ::1] weights, const Py_ssize_t[::1] order, double negligible,
+):
+    """Visit CSR rows in the given order; otherwise as ``sweep_dense``."""
+    cdef Py_ssize_t d = weights.shape[0] - 1, k = blocks.k, p, i, j, q, n_visited = 0
+    cdef double* f = &blocks.room[0]
+    cdef double* change = f + k
+    cdef double* row
+    cdef double total = 0.0, value
+    with nogil:
+        for p in range(order.shape[0]):
+            i = order[p]
+            if blocks.rest[i]:
+                blocks.rest[i] -= 1
+                continue
+            n_visited += 1
+            row = &weights[d, 0]
+            for q in range(k):
+                f[q] = intercept * row[q]
+            for j in range(indptr[i], indptr[i + 1]):
+                value = data[j]
+                row = &weights[indices[j], 0]
+                for q in range(k):
+                    f[q] += value * row[q]
+            total += blocks.visit(i, f, change, negligible)
+            if blocks.rest[i]:
+                continue
+            for j in range(indptr[i], indptr[i + 1]):
+                value = data[j]
+                row = &weights[indices[j], 0]
+                for q in range(k):
+                    row[q] += value * change[q]
+            row = &weights[d, 0]
+            for q in range(k):
+                row[q] += intercept * change[q]
+    return total, n_visited
+
+
+def sweep_panel(
+    Blocks blocks, const double[:, ::1] gram, double[:, ::1] scores, Py_ssize_t first,
+    Py_ssize_t step, const Py_ssize_t[::1] order, double negligible,
+):
+    """Visit the rows first, first + step, … with the given kernel matrix and scores among them.
+
+    ``scores`` (rows × classes) is kept up to date. Returns as ``sweep_dense``.
+    """
+    cdef Py_ssize_t k = blocks.k, n = order.shape[0], p, i, j, q, row, n_visited = 0
+    cdef double* f = &blocks.room[0]
+    cdef double* change = f + k
+    cdef double total = 0.0
+    with nogil:
+        for p in range(n):
+            i = order[p]
+            row = first + i * step
+            if blocks.rest[row]:
+                blocks.rest[row] -= 1
+                continue
+            n_visited += 1
+            for q in range(k):
+                f[q] = scores[i, q]
+            total += blocks.visit(row, f, change, negligible)
+            if blocks.rest[row]:
+                continue
+            for j in range(n):
+                for q in range(k):
+                    scores[j, q] += gram[i, j] * change[q]
+    return total, n_visited
+
+
+def smooth_step(Blocks blocks, const double[:, ::1] scores, double smoothing):
+    """Replace every block by its solution for κ = σ = smoothing/c, whatever the features.
+
+    These are the coefficients −∇ of the loss made smooth: of min_z loss(z) + ‖z − f + σA‖²/2σ at
+    the scores f, A the present coefficients.
+    """
+    cdef Py_ssize_t i, j, k = blocks.k
+    cdef double sigma
+    cdef double* f = &blocks.room[0]
+    cdef double* A
+    with nogil:
+        for i in range(scores.shape[0]):
+            A = &blocks.coefficients[i, 0]
+            sigma = smoothing / blocks.weight[i]
+            for j in range(k):
+                f[j] = scores[i, j] - sigma * A[j]
+            blocks.rival[i] = blocks.wanted[i]
+            blocks.over[i] = solve(
+                f, k, blocks.label[i], blocks.rival[i], blocks.level[i], sigma, blocks.weight[i],
+                blocks.shape, A, &blocks.kept[0],
+            )
+
+
+def curvature(
+    Blocks blocks, double smoothing, Py_ssize_t first, Py_ssize_t[::1] row,
+    Py_ssize_t[::1] pair, double[::1] value,
+):
+    """Second derivatives of the smooth loss of rows first, first + 1, …, where ``smooth_step`` is.
+
+    Moving rivals: the loss knows only differences of scores, so the k × k matrix of a row is a sum
+    of w (e_p − e_q)(e_p − e_q)ᵀ over pairs of classes p > q. Each is one triple: the row, p·k + q,
+    and w. Returns the row to go on with and the number of triples.
+    """
+    cdef Py_ssize_t i = first, j, q, n, k = blocks.k, count = 0, y, r
+    cdef double* A
+    cdef double beta, zeta, over, share, slope, g, c, s, sigma
+    cdef Py_ssize_t* kept = &blocks.kept[0]
+    with nogil:
+        while i < blocks.label.shape[0] and count + (k + 1) * (k + 1) < row.shape[0]:
+            A = &blocks.coefficients[i, 0]
+            y = blocks.label[i]
+            r = blocks.rival[i]
+            beta = blocks.over[i]
+            c = blocks.weight[i]
+            sigma = smoothing / c
+            over = c * blocks.shape.mu
+            share = over / (1.0 + 2.0 * sigma * over)
+            n = 0
+            for j in range(k):
+                if j != y:
+                    zeta = -A[j] + (beta if j == r else 0.0)
+                    if zeta > 0.0 and not (j == r and beta > 0.0):
+                        kept[n] = j
+                        n += 1
+            s = sigma * share if beta > 0.0 else 0.0
+            slope = sigma * (1.0 - s) + 1.0 / c
+            g = 1.0 / (sigma + n * slope)
+            # start' = (1 − s) e_y + s e_r,  a' = g (1_S − n·start'),  β' = share (e_y − e_r + σa')
+            for j in range(n):
+                for q in range(j):
+                    row[count] = i
+                    pair[count] = max(kept[j], kept[q]) * k + min(kept[j], kept[q])
+                    value[count] = slope * g / sigma
+                    count += 1
+                row[count] = i
+                pair[count] = max(kept[j], y) * k + min(kept[j], y)
+                value[count] = (1.0 - s) * g
+                count += 1
+                if s > 0.0:
+                    row[count] = i
+                    pair[count] = max(kept[j], r) * k + min(kept[j], r)
+                    value[count] = s * g
+                    count += 1
+            if beta > 0.0:
+                row[count] = i
+                pair[count] = max(y, r) * k + min(y, r)
+                value[count] = share - n * g * (1.0 - s) * s
+                count += 1
+            i += 1
+    return i, count
+
+
+def extrapolate(Blocks blocks, const double[:, ::1] change, double smoothing):
+    """Follow ``smooth_step`` to first order as scores change, but keep ζ and β feasible."""
+    cdef Py_ssize_t i, j, n, k = blocks.k, y, r
+    cdef double* A
+    cdef const double* f
+    cdef double beta, zeta, over, share, slope, c, s, start, a, total, sigma
+    with nogil:
+        for i in range(change.shape[0]):
+            A = &blocks.coefficients[i, 0]
+            f = &change[i, 0]
+            y = blocks.label[i]
+            r = blocks.rival[i]
+            beta = blocks.over[i]
+            c = blocks.weight[i]
+            sigma = smoothing / c
+            over = c * blocks.shape.mu
+            share = over / (1.0 + (2.0 if blocks.shape.moving else 1.0) * sigma * over)
+            if blocks.shape.moving:
+                A[r] -= beta
+            n = 0
+            total = 0.0
+            for j in range(k):
+                if j != y and A[j] < 0.0 and not (j == r and beta > 0.0):
+                    blocks.kept[n] = j
+                    total += f[j]
+                    n += 1
+            s = sigma * share if beta > 0.0 else 0.0
+            slope = sigma * (1.0 - s) + 1.0 / c
+            start = (1.0 - s) * f[y] + s * f[r]
+            a = (total - n * start) / (sigma + n * slope)
+            total = 0.0
+            for j in range(n):
+                zeta = -A[blocks.kept[j]] + (f[blocks.kept[j]] - start - slope * a) / sigma
+                zeta = zeta if zeta > 0.0 else 0.0
+                A[blocks.kept[j]] = -zeta
+                total += zeta
+            if beta > 0.0:
+                beta += share * (f[y] - f[r] + sigma * a)
+                beta = beta if beta > 0.0 else 0.0
+            blocks.over[i] = beta
+            A[y] = total - beta
+            if blocks.shape.moving:
+                A[r] += beta
+
+
+def apply_curvature(
+    Blocks blocks, const double[:, ::1] change, double smoothing, double[:, ::1] result,
+):
+    """H times a change of scores, H the second derivatives that ``curvature`` lists."""
+    cdef Py_ssize_t i, j, n, k = blocks.k, y, r
+    cdef double* A
+    cdef double* out
+    cdef const double* f
+    cdef double beta, over, share, slope, c, s, start, a, zeta, sigma
+    with nogil:
+        for i in range(change.shape[0]):
+            A = &blocks.coefficients[i, 0]
+            f = &change[i, 0]
+            out = &result[i, 0]
+            y = blocks.label[i]
+            r = blocks.rival[i]
+            beta = blocks.over[i]
+            c = blocks.weight[i]
+            sigma = smoothing / c
+            over = c * blocks.shape.mu
+            share = over / (1.0 + (2.0 if blocks.shape.moving else 1.0) * sigma * over)
+            n = 0
+            a = 0.0
+            for j in range(k):
+                out[j] = 0.0
+                zeta = -A[j] + (beta if j == r and blocks.shape.moving else 0.0)
+                if j != y and zeta > 0.0 and not (j == r and beta > 0.0):
+                    blocks.kept[n] = j
+                    a += f[j]
+                    n += 1
+            s = sigma * share if beta > 0.0 else 0.0
+            slope = sigma * (1.0 - s) + 1.0 / c
+            start = (1.0 - s) * f[y] + s * f[r]
+            a = (a - n * start) / (sigma + n * slope)
+            for j in range(n):
+                out[blocks.kept[j]] = (f[blocks.kept[j]] - start - slope * a) / sigma
+            out[y] = -a
+            if beta > 0.0:
+                beta = share * (f[y] - f[r] + sigma * a)
+                out[y] += beta
+                out[r] -= beta
+
+
+def smooth_loss(
+    Blocks blocks, const double[:, ::1] scores, const double[:, ::1] centre, double smoothing,
+):
+    """The sum of the losses that ``smooth_step`` differentiates, around other coefficients."""
+    cdef Py_ssize_t i, j, k = blocks.k, y
+    cdef double* f = &blocks.room[0]
+    cdef double* A = f + k
+    cdef double total = 0.0, sigma, c, beta, a, over
+    with nogil:
+        for i in range(scores.shape[0]):
+            c = blocks.weight[i]
+            sigma = smoothing / c
+            over = c * blocks.shape.mu
+            y = blocks.label[i]
+            for j in range(k):
+                f[j] = scores[i, j] - sigma * centre[i, j]
+            beta = solve(
+                f, k, y, blocks.rival[i], blocks.level[i], sigma, c, blocks.shape, A,
+                &blocks.kept[0],
+            )
+            # the loss at its minimiser by its derivatives: a²/2c + β²/2cμ
+            a = A[y] + beta
+            total += 0.5 * a * a / c
+            if over > 0.0:
+                total += 0.5 * beta * beta / over
+            for j in range(k):
+                total += 0.5 * sigma * A[j] * A[j]
+    return total

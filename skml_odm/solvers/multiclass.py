@@ -1,0 +1,328 @@
+"""mcODM: convex majorants of an objective that is not convex, each solved in the dual.
+
+The objective, with the margin γ_i = f_iy − max_{l≠y} f_il of row i and its weight c_i,
+
+    J = ½‖W‖² + Σ_i c_i [ ½(lower − γ_i)₊² + ½μ(γ_i − upper)₊² ],
+
+is not convex, for the second term is not. Given a point W̄, let r_i be the *rival* of row i: the
+class other than y_i that scores highest there. As f_ir ≤ max f_il,
+
+    Q(W) = ½‖W‖² + Σ_i c_i [ ½(lower − γ_i)₊² + ½μ(f_iy − f_ir − upper)₊² ]
+
+is convex, nowhere below J, and equal to J at W̄: whatever lowers Q lowers J. Paper 004 has a fixed
+number, max_l f̄_il, in place of f_ir. That is no majorant, and where it comes to rest the gradient
+of J lacks the part of the rival.
+
+A dual point of Q at a W where Q = J proves that the next outer step cannot lower the objective by
+more than the duality gap. This is the certificate: W is, up to the gap, a stationary point.
+
+:func:`descend` solves each Q by block coordinate descent, one block per row. It needs the rows, or
+panels of a kernel matrix, and nothing else. For linear problems with few weights,
+:mod:`.multiclass_newton` is faster.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import row_norms
+
+from ._multiclass import Blocks, sweep_dense, sweep_panel, sweep_sparse
+from .bcd import panels
+from .result import Result, Trace, relative_gap
+
+# Multiplications done by one compiled call, about, so that Ctrl-C is noticed soon.
+WORK_PER_CALL = 50_000_000
+# Problems of at most this many rows are solved to rounding, whatever the tolerance: it costs
+# nothing, and equal problems then have equal solutions.
+SMALL = 64
+# Their relative gap: a gap is a sum of squares, half of whose digits are those of the weights.
+EXACT = 1e-16
+ROUNDING = 1e-14
+# A block is left as it is for a while where its gap is below this share of the average.
+NEGLIGIBLE = 0.1
+# Relative gap at which the first convex problem is left, and how much smaller it gets each time.
+FIRST_GAP = 0.1
+NEXT_GAP = 0.3
+
+
+@dataclass
+class MultiClassResult(Result):
+    """A result that also counts the convex problems.
+
+    Attributes
+    ----------
+    n_outer : int
+        How many convex problems were met.
+    """
+
+    n_outer: int = 1
+
+
+def make_blocks(rows, label, weight, lower, upper, mu, n_classes, moving):
+    """The dual variables of a problem, all zero."""
+    label = np.ascontiguousarray(label, dtype=np.intc)
+    weight = np.array(weight, dtype=np.float64)
+    return Blocks(label, weight, rows.diagonal(), n_classes, lower, upper, mu, moving)
+
+
+class LinearRows:
+    """Rows of features, dense or CSR, in single or double precision, and the weights W."""
+
+    is_kernel = False
+
+    def __init__(self, X, intercept, n_classes):
+        self.X = X
+        self.intercept = float(intercept)
+        self.weights = np.zeros((X.shape[1] + 1, n_classes))
+        entries = X.nnz if sparse.issparse(X) else X.size
+        self.work_per_row = max(1, entries // X.shape[0]) * n_classes
+
+    def diagonal(self):
+        return row_norms(self.X, squared=True).astype(np.float64) + self.intercept**2
+
+    def scores(self, weights):
+        """X W, with the intercept."""
+        m = self.X.shape[0]
+        result = np.empty((m, weights.shape[1]))
+        for part in self._parts(m):
+            result[part] = self.X[part] @ weights[:-1]
+        result += self.intercept * weights[-1]
+        return result
+
+    def combine(self, coefficients):
+        """Xᵀ A, with the intercept."""
+        result = np.zeros_like(self.weights)
+        for part in self._parts(self.X.shape[0]):
+            result[:-1] += self.X[part].T @ coefficients[part]
+        result[-1] = self.intercept * coefficients.sum(axis=0)
+        return result
+
+    def inner(self, U, V, scores):
+        """⟨U, V⟩ of two weights, given the scores of V."""
+        return np.vdot(U, V)
+
+    def _parts(self, m):
+        step = max(1, 8 * WORK_PER_CALL // self.work_per_row)
+        return (slice(start, start + step) for start in range(0, m, step))
+
+    def restart(self, blocks):
+        """Compute W anew."""
+        self.weights = self.combine(np.asarray(blocks.coefficients))
+
+    def sweep(self, blocks, negligible, rng):
+        order = rng.permutation(self.X.shape[0]).astype(np.intp, copy=False)
+        step = max(1, WORK_PER_CALL // self.work_per_row)
+        total, n_visited = 0.0, 0
+        for start in range(0, len(order), step):
+            part = order[start : start + step]
+            if sparse.issparse(self.X):
+                rows: tuple = (self.X.data, self.X.indices, self.X.indptr)
+                visit = sweep_sparse
+            else:
+                rows, visit = (self.X,), sweep_dense
+            gap, n = visit(blocks, *rows, self.intercept, self.weights, part, negligible)
+            total += gap
+            n_visited += n
+        return total, n_visited
+
+    def certify(self, blocks):
+        """Scores, objective and duality gap of the point W = XᵀA."""
+        scores = self.scores(self.weights)
+        loss, gap = blocks.certify(scores)
+        return scores, loss + 0.5 * np.vdot(self.weights, self.weights), gap
+
+
+class FeatureRows(LinearRows):
+    """A kernel matrix as explicit features Φ, K = ΦΦᵀ: few where the matrix has low rank.
+
+    ``back`` turns weights into coefficients of the rows.
+    """
+
+    def __init__(self, operator, n_classes):
+        values, vectors = np.linalg.eigh(operator.matrix.astype(np.float64, copy=False))
+        # what is smaller is rounding
+        kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
+        root = np.sqrt(values[kept])
+        self.back = vectors[:, kept] / root
+        features = np.ascontiguousarray(vectors[:, kept] * root)
+        super().__init__(features, operator.intercept, n_classes)
+
+
+class KernelRows:
+    """A kernel operator, visited panel by panel as in :mod:`.bcd`; the intercept is in K + 1.
+
+    Weights are known by their coefficients V: ``weights`` and all that is like them has one row
+    per training row, and stands for Σ_i φ(x_i) V_i.
+    """
+
+    is_kernel = True
+
+    def __init__(self, operator, n_classes):
+        self.operator = operator
+        self.intercept = operator.intercept
+        self.weights = np.zeros((operator.shape[0], n_classes))
+
+    def scores(self, weights):
+        return self.operator.product(weights)
+
+    def combine(self, coefficients):
+        return coefficients.copy()
+
+    def inner(self, U, V, scores):
+        return np.vdot(U, scores)
+
+    def diagonal(self):
+        return self.operator.diagonal().astype(np.float64) + self.intercept
+
+    def restart(self, blocks):
+        self.weights = np.array(blocks.coefficients)
+
+    def sweep(self, blocks, negligible, rng):
+        A = np.asarray(blocks.coefficients)
+        constant = self.intercept
+        total, n_visited = 0.0, 0
+        for rows in panels(len(A), rng):
+            scores = self.operator.product_rows(rows, A) + constant * A.sum(axis=0)
+            gram = self.operator.gram(rows).astype(np.float64, copy=False) + constant
+            order = rng.permutation(len(gram)).astype(np.intp, copy=False)
+            gap, n = sweep_panel(blocks, gram, scores, rows.start, rows.step, order, negligible)
+            total += gap
+            n_visited += n
+        self.weights = A.copy()
+        return total, n_visited
+
+    def certify(self, blocks):
+        A = np.asarray(blocks.coefficients)
+        scores = self.operator.product(A)
+        loss, gap = blocks.certify(scores)
+        return scores, loss + 0.5 * np.vdot(A, scores), gap
+
+
+def descend(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0):
+    """Solve one convex problem after the other by block coordinate descent.
+
+    The first problem has μ = 0: it is convex without further ado, and where it ends the rivals are
+    what they are for good reasons. Its successors are solved ever more precisely. A step that does
+    not lower the objective is solved more precisely before it is given up.
+
+    Parameters
+    ----------
+    rows : LinearRows or KernelRows
+    blocks : Blocks
+        Changed in place.
+    tol : float
+        Relative duality gap of the last convex problem.
+    max_iter : int
+        Epochs at most.
+    max_outer_iter : int
+        Convex problems at most, the first not counted.
+    rng : RandomState
+        Order of the rows.
+    verbose : int
+        Print a line per convex problem if positive.
+
+    Returns
+    -------
+    MultiClassResult
+    """
+    return _Descent(rows, blocks, tol, max_iter, rng, verbose).run(max_outer_iter)
+
+
+class _Descent:
+    def __init__(self, rows, blocks, tol, max_iter, rng, verbose):
+        self.rows = rows
+        self.blocks = blocks
+        self.tol = tol
+        self.max_iter = max_iter
+        self.rng = rng
+        self.trace = Trace("descent", verbose)
+        self.n_iter = 0
+        self.small = len(blocks.label) <= SMALL
+
+    def run(self, max_outer_iter):
+        blocks = self.blocks
+        mu, blocks.mu = blocks.mu, 0.0
+        target = EXACT if self.small else max(FIRST_GAP, 0.5 * self.tol)
+        self.inner(target)
+        blocks.mu = mu
+        # with μ = 0 the objective was another one
+        point = self.rows.certify(blocks)
+        n_outer, waiting = 0, 0
+        while True:
+            waiting = blocks.set_rivals(point[0], at_once=False)
+            scores, objective, gap = self.rows.certify(blocks)
+            done = waiting == 0 and relative_gap(objective, gap) <= self.goal
+            if done or n_outer >= max_outer_iter or self.n_iter >= self.max_iter:
+                break
+            kept = self.state()
+            n_outer += 1
+            target = EXACT if self.small else max(NEXT_GAP * target, 0.5 * self.tol)
+            before, start = objective, gap
+            point = self.inner(target)
+            while point[1] > before and target > 1e-2 * self.tol and self.n_iter < self.max_iter:
+                target = NEXT_GAP * target
+                point = self.inner(target)
+            self.trace.add(n_outer, point[1], point[2])
+            if point[1] >= before and n_outer > 1:
+                self.put_back(kept)
+                scores, objective, gap = self.rows.certify(blocks)
+                break
+            if self.small and start <= point[2] and point[1] >= before * (1 - ROUNDING):
+                scores, objective, gap = point
+                break
+        converged = waiting == 0 and relative_gap(objective, gap) <= self.tol
+        A = np.asarray(blocks.coefficients)
+        return MultiClassResult(
+            A,
+            self.rows.intercept * A.sum(axis=0),
+            scores,
+            objective,
+            gap,
+            self.n_iter,
+            converged,
+            self.trace.entries,
+            n_outer=n_outer + 1,
+        )
+
+    @property
+    def goal(self):
+        return EXACT if self.small else self.tol
+
+    def state(self):
+        blocks = self.blocks
+        return [
+            np.array(part)
+            for part in (blocks.coefficients, blocks.over, blocks.rival, blocks.level)
+        ]
+
+    def put_back(self, state):
+        blocks = self.blocks
+        blocks.coefficients, blocks.over, blocks.rival, blocks.level = state
+        blocks.wanted = np.array(blocks.rival)
+        self.rows.restart(blocks)
+
+    def inner(self, target):
+        """Epochs until the relative gap is at most ``target``; returns what ``certify`` does."""
+        blocks, rows, m = self.blocks, self.rows, len(self.blocks.label)
+        blocks.wake()
+        negligible, best, idle = 0.0, np.inf, 0
+        worth_a_look = np.inf
+        while True:
+            surplus, n_visited = rows.sweep(blocks, negligible, self.rng)
+            self.n_iter += 1
+            negligible = 0.0 if self.small else NEGLIGIBLE * surplus / m
+            last = self.n_iter >= self.max_iter
+            if surplus > worth_a_look and n_visited and not last:
+                continue
+            point = rows.certify(blocks)
+            _, objective, gap = point
+            if not np.isfinite(objective):
+                raise FloatingPointError("the objective is not finite")
+            idle = idle + 1 if gap >= 0.5 * best else 0
+            best = min(best, gap)
+            # what is left of a small problem may be rounding
+            if gap <= target * objective or last or (self.small and idle > 100):
+                return point
+            # the gap as the blocks were met is about that of the epoch before
+            worth_a_look = max(1.5 * target * objective, 0.5 * surplus)
