@@ -192,5 +192,6 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     def _check_classes(self, y):
         pass
 
+    ease = KernelLabelRanker.ease
     _operator = KernelLabelRanker._operator
     _warn_unless_converged = KernelLabelRanker._warn_unless_converged
