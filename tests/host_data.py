@@ -37,7 +37,7 @@ ESTIMATORS = [
     Particle(),
     PMLLRS(eta=0.1),
     CSRL(covariance="learn", random_state=0),
-    M3L(C=10.0, kernel="linear", random_state=0),
+    M3L(kernel="linear", random_state=0),
 ]
 SPARSE_FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
 SPARSE_TYPES = [f"{name}_{kind}" for name in SPARSE_FORMATS for kind in ("matrix", "array")]
@@ -61,7 +61,7 @@ COLUMN = Y[:, 0]
 
 def main_parameter(estimator):
     """The name of the number that decides most about a model."""
-    return next(name for name in ("C", "beta", "eta") if hasattr(estimator, name))
+    return next(name for name in ("C", "eta", "beta") if hasattr(estimator, name))
 
 
 def as_array(labels):

@@ -18,7 +18,7 @@ PATIENCE = 300
 # Problems of so few rows are solved to this gap, or as far as rounding allows: equal problems then
 # have equal solutions. Newton's method takes over after so many epochs.
 EXACT_ROWS = 64
-EXACT = 1e-14
+EXACT = 1e-15
 EXACT_EPOCHS = 200
 
 
