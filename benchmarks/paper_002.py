@@ -197,6 +197,7 @@ NOTES = """\
   1 point of macro-F1 and 2 of micro-F1 of the untuned CSRL, at fifty times the fit time. In exact
   match it stays 4.6 points behind. Tuning β gains CSRL another 0.8 points of micro-F1.
 - Learned covariances do not help here: CSRL+R is ahead of CSRL in macro-F1 on six sets, in micro-F1
-  on three, in exact match on none, and loses 2.6 points there, where the paper has small gains. Its value of the saddle problem is certified, so this is the model.
+  on three, in exact match on none, and loses 2.6 points there, where the paper has small gains.
+  The saddle value is certified, so this is what the model does.
 - The paper's exact-match figures are far below ours at similar F1; see the errata.
 """
