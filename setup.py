@@ -43,6 +43,7 @@ MODULES = [
     "skml_odm.solvers._binary_svm",
     "skml_odm.solvers._row_ascent",
     "skml_odm.solvers._separation",
+    "skml_odm.solvers._pair_rows",
     "skml_odm.solvers._covariance_rows",
     "skml_odm.solvers._binary_rows",
     "skml_odm.solvers._multiclass",

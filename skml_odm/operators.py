@@ -12,6 +12,9 @@ Every operator offers the same few things, and no solver needs more:
     an object that knows the scores of a few rows while A changes.
 ``matrix``
     K itself, without the intercept, or None where it is not in memory.
+``by_rows``
+    whether rows are best visited one at a time: true for sparse features, which have no fast
+    products of panels.
 ``shape``, ``intercept``
     (m, m), and the constant added to K in ``product``: 1 is a bias per label, regularised like the
     other weights, 0 none.
@@ -20,6 +23,7 @@ Every operator offers the same few things, and no solver needs more:
 """
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 # One BLAS call does about this many multiplications, so that Ctrl-C is noticed soon.
@@ -35,6 +39,8 @@ class KernelOperator:
         Symmetric and positive semidefinite; never written to.
     intercept : float or bool
     """
+
+    by_rows = False
 
     def __init__(self, matrix, intercept):
         self.matrix = matrix
@@ -97,6 +103,7 @@ class LinearOperator:
 
     def __init__(self, X, intercept):
         self.X = X
+        self.by_rows = sparse.issparse(X)
         self.matrix = None
         self.shape = (X.shape[0], X.shape[0])
         self.intercept = float(intercept)

@@ -259,7 +259,7 @@ cdef double proximal_step(
     return loss
 
 
-cdef inline size_t row_workspace(Py_ssize_t q) noexcept nogil:
+cdef size_t row_workspace(Py_ssize_t q) noexcept nogil:
     """Bytes for a row's centre, scores and pulls (q each) and what ``proximal_step`` needs."""
     return (7 * q + q * q // 2 + 1) * sizeof(double)
 

@@ -14,8 +14,12 @@ from .bcd import bcd_epochs
 from .iteration import conclude
 from .newton import newton_steps
 
-# Descent that needs more epochs than this makes way for Newton's method.
+# Descent that needs more epochs than this, at the rate of its last ones, makes way for Newton's
+# method. Sparse features make Newton's products slower, not descent.
 PATIENCE = 20
+WINDOW = 4
+SPARSE_PATIENCE = 60
+SPARSE_WINDOW = 8
 STUCK = 0.95
 
 # Products K V of Newton's first turn; a typical problem takes less.
@@ -40,7 +44,8 @@ def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
         bcd_epochs(operator, loss, tol=tol, random_state=random_state, verbose=verbose), max_iter
     )
     second_order = Runner(newton_steps(operator, loss, tol=tol, verbose=verbose), max_iter)
-    return take_turns(descent, second_order, lambda runner: _slow(runner.gaps, tol), tol)
+    limits = (SPARSE_PATIENCE, SPARSE_WINDOW) if operator.by_rows else (PATIENCE, WINDOW)
+    return take_turns(descent, second_order, lambda runner: _slow(runner.gaps, tol, *limits), tol)
 
 
 def take_turns(descent, second_order, is_slow, tol):
@@ -159,15 +164,15 @@ def newton_to_rounding(operator, loss, *, tol, max_iter, start=None, verbose=0):
     return result
 
 
-def _slow(gaps, tol):
-    """Whether descent would need more than PATIENCE epochs at the rate of its last three.
+def _slow(gaps, tol, patience, window):
+    """Whether descent would need more epochs than its patience, at the rate of a window.
 
     A gap that two epochs have hardly moved from 1, its value at zero, tells as much already;
     kernels so narrow that descent is fast have gaps above 1 there.
     """
     if len(gaps) == 2:
         return STUCK <= gaps[1] <= 1.0
-    return len(gaps) >= 4 and epochs_left(gaps[-4:], tol) > PATIENCE
+    return len(gaps) >= window and epochs_left(gaps[-window:], tol) > patience
 
 
 def epochs_left(gaps, tol):

@@ -3,7 +3,8 @@
 The instances are visited panel by panel. At a panel the scores K[panel, :] A come from one matrix
 product; its blocks are then solved one after the other, in random order, with nothing but the
 panel's own small Gram matrix. An epoch so costs as much as one product K A, and the iterates are
-those of plain block coordinate descent.
+those of plain block coordinate descent. Sparse features have no fast products: there the
+rows are visited one by one, with explicit weights Xᵀ A.
 
 A panel holds evenly spaced rows: a view of K, and a mixture of classes even where the data are
 sorted by class. The spacing changes from epoch to epoch. With the same panels every time, the rows
@@ -23,9 +24,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from . import _block, _m3
+from ._pair_rows import PairRows
 from .iteration import Step, finish
 from .landmarks import Landmarks
 from .result import TINY, Result, Trace, relative_gap
+from .row_ascent import LinearVisits
 
 PANEL_ROWS = 96
 
@@ -117,11 +120,11 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
     rng = check_random_state(random_state)
     trace = Trace("bcd", verbose)
     m, q = loss.shape
-    solver = blocks(loss)
     A, b, conjugate = np.zeros((m, q)), np.zeros(q), np.zeros(m)
-    current = operator.follow(A)
-    intercept_step: Any = InterceptStep(operator, loss) if operator.intercept else None
     met = np.zeros((m, q))
+    by_rows = operator.by_rows and blocks is ExactBlocks
+    sweep: Any = (RowSweep if by_rows else PanelSweep)(operator, loss, blocks, A, conjugate, b, met)
+    intercept_step: Any = InterceptStep(operator, loss) if operator.intercept else None
     # Σ conjugate − ½⟨A, K A⟩ − ⟨b, Σ_i A_i⟩, followed through the blocks' gains
     concave = 0.0
     gap, worth_a_look, last = 1.0, tol, False
@@ -129,26 +132,8 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
     epoch = 0
     while not last:
         epoch += 1
-        surplus = 0.0
-        for rows in panels(m, rng):
-            scores = current.scores(rows)
-            scores += b
-            met[rows] = scores
-            before = A[rows].copy()
-            block_surplus, gain = solver.sweep(
-                gap,
-                negligible,
-                rng.permutation(len(before)),
-                rows.start,
-                rows.step,
-                operator.gram(rows),
-                np.ascontiguousarray(scores.T),
-                A,
-                conjugate,
-            )
-            current.changed(rows, before)
-            surplus += block_surplus
-            concave += gain
+        surplus, gain = sweep(rng, gap, negligible)
+        concave += gain
         # The gap of each block when it was met, and that of the intercept: an estimate that runs
         # an epoch late and only decides when to compute the true one.
         total = A.sum(axis=0)
@@ -176,6 +161,56 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
         scores, primal, difference = _certify(operator, loss, A, b, conjugate)
     converged = relative_gap(primal, difference) <= tol
     return Result(A, b, scores, primal, difference, epoch, converged, trace.entries)
+
+
+class PanelSweep:
+    """Visit all rows once, panel by panel; returns the gap of the rows as met, and the dual gain.
+
+    A, the rows' shares of the dual value, and the scores with which rows were met are kept up to
+    date; b is what scores have beyond K A.
+    """
+
+    def __init__(self, operator, loss, blocks, A, conjugate, b, met):
+        self.operator, self.blocks = operator, blocks(loss)
+        self.A, self.conjugate, self.b, self.met = A, conjugate, b, met
+        self.current = operator.follow(A)
+
+    def __call__(self, rng, gap, negligible):
+        surplus = gain = 0.0
+        for rows in panels(len(self.A), rng):
+            scores = self.current.scores(rows)
+            scores += self.b
+            self.met[rows] = scores
+            before = self.A[rows].copy()
+            panel_surplus, panel_gain = self.blocks.sweep(
+                gap,
+                negligible,
+                rng.permutation(len(before)),
+                rows.start,
+                rows.step,
+                self.operator.gram(rows),
+                np.ascontiguousarray(scores.T),
+                self.A,
+                self.conjugate,
+            )
+            self.current.changed(rows, before)
+            surplus += panel_surplus
+            gain += panel_gain
+        return surplus, gain
+
+
+class RowSweep:
+    """The same for sparse features and exact blocks, row by row."""
+
+    def __init__(self, operator, loss, blocks, A, conjugate, b, met):
+        self.rows = PairRows(A, conjugate, met, b, *blocks(loss).rows)
+        self.visits = LinearVisits(operator.with_intercept(0.0), A, self.rows)
+        self.surplus = np.zeros(len(A))
+
+    def __call__(self, rng, gap, negligible):
+        before, self.rows.negligible = self.rows.dual, negligible
+        self.visits(rng.permutation(len(self.surplus)), self.surplus)
+        return self.surplus.sum(), self.rows.dual - before
 
 
 class InterceptStep:

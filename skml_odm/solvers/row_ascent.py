@@ -14,6 +14,8 @@ Where Θ is learned, primal and dual value both contain ½α‖R − I‖², wit
 Their difference is then the gap of the saddle point problem over R and A.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
@@ -67,7 +69,8 @@ def row_ascent_epochs(operator, problem, *, tol, random_state=None, verbose=0):
     trace = Trace("row ascent", verbose)
     rows = problem.rows
     m = len(problem.coefficients)
-    visits = (KernelVisits if operator.matrix is not None else LinearVisits)(operator, problem)
+    kind = KernelVisits if operator.matrix is not None else LinearVisits
+    visits: Any = kind(operator, problem.coefficients, rows)
     surplus = np.zeros(m)
     rest, due = np.ones(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
     gap, worth_a_look, last = 1.0, tol, False
@@ -102,14 +105,14 @@ def row_ascent_epochs(operator, problem, *, tol, random_state=None, verbose=0):
 
 
 class KernelVisits:
-    """Visit rows of a kernel matrix, a panel at a time."""
+    """Visit rows of a kernel matrix, a panel at a time; ``rows`` changes the coefficients A."""
 
-    def __init__(self, operator, problem):
-        self.operator, self.rows, self.A = operator, problem.rows, problem.coefficients
-        self.changes = np.empty((PANEL_ROWS, self.A.shape[1]))
+    def __init__(self, operator, A, rows):
+        self.operator, self.rows = operator, rows
+        self.changes = np.empty((PANEL_ROWS, A.shape[1]))
         self.moved = np.empty(PANEL_ROWS, dtype=np.intp)
-        self.products = self.operator.with_intercept(0.0).product(self.A)
-        self.total = self.A.sum(axis=0)
+        self.products = operator.with_intercept(0.0).product(A)
+        self.total = A.sum(axis=0)
 
     def __call__(self, order, surplus):
         """Visit rows in this order; what it cost, in products K V."""
@@ -133,11 +136,10 @@ class KernelVisits:
 
 
 class LinearVisits:
-    """Visit rows of a linear kernel, with explicit weights."""
+    """Visit rows of a linear kernel, with explicit weights; ``rows`` changes the coefficients A."""
 
-    def __init__(self, operator, problem):
-        self.operator, self.rows, self.A = operator, problem.rows, problem.coefficients
-        X = operator.X
+    def __init__(self, operator, A, rows):
+        X, self.rows = operator.X, rows
         common = operator.diagonal(), operator.intercept
         self.features: tuple
         if sparse.issparse(X):
@@ -148,10 +150,9 @@ class LinearVisits:
             self.sweep = sweep_dense
             self.features = X, *common
             work = X.shape[1]
-        n_labels = self.A.shape[1]
+        n_labels = A.shape[1]
         self.n_rows = max(1, int(WORK_PER_CALL // ((work + n_labels) * n_labels)))
-        weights = np.ascontiguousarray(self.operator.weights(self.A))
-        self.state = weights, self.A.sum(axis=0)
+        self.state = np.ascontiguousarray(operator.weights(A)), A.sum(axis=0)
 
     def __call__(self, order, surplus):
         """Visit rows in this order; what it cost, in products K V."""
