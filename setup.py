@@ -18,7 +18,6 @@ DIRECTIVES = {
     "boundscheck": DEBUG,
     "wraparound": False,
     "initializedcheck": DEBUG,
-    "nonecheck": DEBUG,
     "cdivision": not DEBUG,
     "freethreading_compatible": True,
 }

@@ -76,7 +76,9 @@ def row_newton_steps(operator, problem, *, tol, verbose=0):
         results.insert(0, problem.certify(operator))
         dual = max(dual, results[0].dual)
         for result in results:
-            result.difference = result.primal - dual
+            # a primal value below the dual one is rounding, and proves nothing
+            if result.primal >= dual:
+                result.difference = result.primal - dual
         result = results[0] if results[0].gap <= tol else min(results, key=lambda r: r.primal)
         idle = 0 if result.gap < 0.9 * best.gap else idle + 1
         if result.gap < best.gap:
