@@ -2,7 +2,7 @@
 
 import argparse
 
-from . import csrl, defaults, linear, mlodm, papers, pml, rank
+from . import csrl, defaults, linear, mlodm, papers, pml, rank, scale
 
 COMMANDS = {
     "csrl": csrl,
@@ -12,6 +12,7 @@ COMMANDS = {
     "papers": papers,
     "pml": pml,
     "rank": rank,
+    "scale": scale,
 }
 
 

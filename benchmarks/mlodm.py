@@ -95,11 +95,16 @@ def compare_with_peers(repeats):
 
 def peak_memory(model, X, y):
     """Peak of what a fit allocates, in kernel matrices of the training rows."""
+    return peak_bytes(model, X, y) / (8 * len(y) ** 2)
+
+
+def peak_bytes(model, X, y):
+    """Peak of what a fit allocates."""
     tracemalloc.start()
     model.fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    return peak / (8 * len(y) ** 2)
+    return peak
 
 
 def compare_with_paper(repeats):

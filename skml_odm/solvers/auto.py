@@ -6,6 +6,7 @@ long, Newton's method gets its turn, and if that is not done either, they altern
 shares of the work: at worst a small multiple of the better one's work is spent.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -18,7 +19,7 @@ from .newton import newton_steps
 # method. Sparse features make Newton's products slower, not descent.
 PATIENCE = 20
 WINDOW = 4
-SPARSE_PATIENCE = 60
+SPARSE_PATIENCE = 150
 SPARSE_WINDOW = 8
 STUCK = 0.95
 
@@ -172,7 +173,9 @@ def _slow(gaps, tol, patience, window):
     """
     if len(gaps) == 2:
         return STUCK <= gaps[1] <= 1.0
-    return len(gaps) >= window and epochs_left(gaps[-window:], tol) > patience
+    # an intercept that overshoots makes gaps go up and down
+    lowest = list(itertools.accumulate(gaps, min))
+    return len(gaps) >= window and epochs_left(lowest[-window:], tol) > patience
 
 
 def epochs_left(gaps, tol):
