@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 pytest.register_assert_rewrite("host_data")  # its checks are to explain their failures
 
 from host_data import ESTIMATORS, X, Y  # noqa: E402
+
+# Most tests are small: threads of BLAS would cost more than they gain.
+threadpool_limits(1)
 
 ROOT = Path(__file__).resolve().parent.parent
 
