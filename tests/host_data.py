@@ -36,7 +36,7 @@ ESTIMATORS = [
     RankSVMz(),
     Particle(),
     PMLLRS(eta=0.1),
-    CSRL(covariance="learn", random_state=0),
+    CSRL(beta=4.0, covariance="learn", random_state=0),
     M3L(kernel="linear", random_state=0),
 ]
 SPARSE_FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
