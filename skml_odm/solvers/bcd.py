@@ -28,9 +28,7 @@ from ._pair_rows import PairRows
 from .iteration import Step, finish
 from .landmarks import Landmarks
 from .result import TINY, Result, Trace, relative_gap
-from .row_ascent import LinearVisits
-
-PANEL_ROWS = 96
+from .row_ascent import PANEL_ROWS, LinearVisits
 
 # Panels are made with one of this many spacings of rows, chosen anew for each epoch.
 N_SPACINGS = 8

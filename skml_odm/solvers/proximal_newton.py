@@ -58,28 +58,8 @@ def proximal_steps(operator, state, *, tol, verbose=0):
     dual = best.dual
     while best.gap > tol and not last:
         smooth = ProximalHinge(state, width)
-        steps = 0
-        while steps < MAX_STEPS and not last:
-            _, R = smooth.evaluate(F)
-            R -= A
-            KR = operator.product(R)
-            left = 0.5 * np.vdot(R, KR)
-            target = SHARE * max(smooth.distance(), tol * best.primal * SHARE)
-            if left <= target and steps > 0:
-                break
-            forcing = min(0.3, max(0.01, (target / left) ** 0.5)) if left > 0.0 else 0.3
-            X, KX, n_products = direction(smooth.curvature(F), R, KR, forcing)
-            t = 0.0 if X is None else step_length(smooth, F, X, KX)
-            if t == 0.0:
-                # rounding leaves no direction to go
-                break
-            X *= t
-            KX *= t
-            A += X
-            F += KX
-            iteration += 1
-            steps += 1
-            last = yield Step(best.gap, n_products)
+        steps, last = yield from newton_round(operator, direction, smooth, A, F, best, tol)
+        iteration += steps
         smooth.evaluate(F)
         state.values[:] = smooth.multipliers
         # In stiff directions the multipliers are far from A, which is then the better primal
@@ -105,6 +85,35 @@ def proximal_steps(operator, state, *, tol, verbose=0):
         width *= 0.5 if steps <= FEW else 2.0 if steps >= MANY else 1.0
     best.n_iter, best.converged, best.trace = max(iteration, 1), best.gap <= tol, trace.entries
     return best
+
+
+def newton_round(operator, direction, smooth, A, F, best, tol):
+    """Newton steps on a smoothed problem, one at a time; A and F = K A move along.
+
+    Returns how many they were, and whether that was the last the caller wants.
+    """
+    steps, last = 0, False
+    while steps < MAX_STEPS and not last:
+        _, R = smooth.evaluate(F)
+        R -= A
+        KR = operator.product(R)
+        left = 0.5 * np.vdot(R, KR)
+        target = SHARE * max(smooth.distance(), tol * best.primal * SHARE)
+        if left <= target and steps > 0:
+            break
+        forcing = min(0.3, max(0.01, (target / left) ** 0.5)) if left > 0.0 else 0.3
+        X, KX, n_products = direction(smooth.curvature(F), R, KR, forcing)
+        t = 0.0 if X is None else step_length(smooth, F, X, KX)
+        if t == 0.0:
+            # rounding leaves no direction to go
+            break
+        X *= t
+        KX *= t
+        A += X
+        F += KX
+        steps += 1
+        last = yield Step(best.gap, n_products)
+    return steps, last
 
 
 class ProximalHinge:

@@ -24,6 +24,7 @@ from ._row_ascent import sweep_dense, sweep_kernel, sweep_sparse
 from .iteration import Step, finish
 from .result import TINY, Trace
 
+# Rows of a kernel matrix that are handled with one product.
 PANEL_ROWS = 96
 
 # Multiplications by one compiled call, about, so that Ctrl-C is noticed soon.
@@ -43,7 +44,7 @@ def row_ascent(operator, problem, *, tol, max_iter, random_state=None, verbose=0
     ----------
     operator
         K.
-    problem : SeparationProblem or BinaryProblem
+    problem : RowLoss
     tol : float
         Relative duality gap to reach.
     max_iter : int

@@ -5,6 +5,8 @@ linear kernels with few features, a weak regulariser) the proximal Newton method
 coefficients it has found, and the two take turns.
 """
 
+from functools import partial
+
 from .auto import Runner, epochs_left, take_turns
 from .iteration import finish
 from .row_ascent import row_ascent, row_ascent_epochs
@@ -40,32 +42,18 @@ def row_auto(operator, problem, *, tol, max_iter, random_state=None, verbose=0):
 
 
 def _to_rounding(operator, problem, tol, max_iter, random_state, verbose):
+    ascend = partial(row_ascent, operator, problem, random_state=random_state, verbose=verbose)
     exact = min(tol, EXACT)
-    result = row_ascent(
-        operator,
-        problem,
-        tol=exact,
-        max_iter=min(max_iter, EXACT_EPOCHS),
-        random_state=random_state,
-        verbose=verbose,
-    )
-    n_epochs = result.n_iter
-    if result.gap > exact and n_epochs < max_iter:
+    result = ascend(tol=exact, max_iter=min(max_iter, EXACT_EPOCHS))
+    n_iter = result.n_iter
+    if result.gap > exact and n_iter < max_iter:
         steps = row_newton_steps(operator, problem, tol=exact, verbose=verbose)
-        result = finish(steps, max_iter - n_epochs)
-        result.n_iter += n_epochs
-    if result.gap > tol and result.n_iter < max_iter:
-        n_iter = result.n_iter
-        result = row_ascent(
-            operator,
-            problem,
-            tol=tol,
-            max_iter=max_iter - n_iter,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        result.n_iter += n_iter
-    result.converged = result.gap <= tol
+        result = finish(steps, max_iter - n_iter)
+        n_iter += result.n_iter
+    if result.gap > tol and n_iter < max_iter:
+        result = ascend(tol=tol, max_iter=max_iter - n_iter)
+        n_iter += result.n_iter
+    result.n_iter, result.converged = n_iter, result.gap <= tol
     return result
 
 

@@ -14,21 +14,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ..losses import Modes
-from .iteration import Step
-from .newton import Direction, step_length
+from .newton import Direction
+from .proximal_newton import FEW, FIRST_WIDTH, MANY, newton_round
 from .result import TINY, Trace
-
-# Width of the smoothing at first: at zero scores all multipliers are then half way to their bounds.
-FIRST_WIDTH = 2.0
-
-# The width is halved after rounds of at most FEW Newton steps and doubled after MANY.
-FEW = 2
-MANY = 6
-
-# A round ends when what Newton's method can still gain is below this share of how far, in the
-# proximal term, the round has come.
-SHARE = 0.1
-MAX_STEPS = 30
 
 # Rounds that bring the gap down by less than a tenth at most, and once it is so small that rounding
 # shows.
@@ -49,26 +37,8 @@ def row_newton_steps(operator, problem, *, tol, verbose=0):
     width, iteration, idle, last = FIRST_WIDTH, 0, 0, False
     while best.gap > tol and not last:
         smooth = SmoothRows(problem, half, width)
-        steps = 0
-        while steps < MAX_STEPS and not last:
-            _, R = smooth.evaluate(F)
-            R -= A
-            KR = operator.product(R)
-            left = 0.5 * np.vdot(R, KR)
-            target = SHARE * max(smooth.distance(), tol * best.primal * SHARE)
-            if left <= target and steps > 0:
-                break
-            forcing = min(0.3, max(0.01, (target / left) ** 0.5)) if left > 0.0 else 0.3
-            X, KX, n_products = direction(smooth.curvature(), R, KR, forcing)
-            t = 0.0 if X is None else step_length(smooth, F, X, KX)
-            if t == 0.0:
-                # rounding leaves no direction to go
-                break
-            A += t * X
-            F += t * KX
-            iteration += 1
-            steps += 1
-            last = yield Step(best.gap, n_products)
+        steps, last = yield from newton_round(operator, direction, smooth, A, F, best, tol)
+        iteration += steps
         smooth.evaluate(F)
         # In stiff directions the multipliers are far from A, which is then the better primal point.
         results = [problem.value_of(operator, A, half)]
@@ -137,9 +107,7 @@ class SmoothRows:
 
     def evaluate(self, scores):
         """Return the loss and its gradient coefficients."""
-        residuals = 1.0 - self.problem.sign * (scores @ self.half.T)
-        self.multipliers = self.centre + self.reach * residuals
-        self.free, self.held = self.problem.project(self.multipliers)
+        residuals, self.multipliers, _, _ = self._at(scores)
         value = np.vdot(self.multipliers, residuals) - self.distance()
         return value, (self.problem.sign * self.multipliers) @ self.half
 
@@ -148,20 +116,26 @@ class SmoothRows:
         moved = self.multipliers - self.centre
         return 0.5 * np.sum(moved * moved / np.maximum(self.reach, TINY))
 
-    def curvature(self):
-        """The Hessian at the scores that were evaluated last."""
-        return SmoothCurvature(self)
+    def curvature(self, scores):
+        """The Hessian at ``scores``."""
+        _, _, free, held = self._at(scores)
+        return SmoothCurvature(free * self.reach, held, self.problem.sides, self.half)
+
+    def _at(self, scores):
+        """Residuals, multipliers, which of these are free, and which of their sums are held."""
+        residuals = 1.0 - self.problem.sign * (scores @ self.half.T)
+        multipliers = self.centre + self.reach * residuals
+        return residuals, multipliers, *self.problem.project(multipliers)
 
 
 class SmoothCurvature:
     """The Hessian of the smoothed loss: c/w on free labels, less their mean where a sum is held."""
 
-    def __init__(self, smooth):
-        self.half = smooth.half
-        self.free = smooth.free * smooth.reach
+    def __init__(self, free, held, sides, half):
+        self.free, self.half = free, half
         self.sides = []
-        for side, held in zip(smooth.problem.sides, smooth.held.T, strict=True):
-            among = self.free * side * held[:, None]
+        for side, is_held in zip(sides, held.T, strict=True):
+            among = free * side * is_held[:, None]
             total = among.sum(axis=1, keepdims=True)
             self.sides.append(among / np.sqrt(np.maximum(total, TINY)))
 

@@ -22,6 +22,8 @@ class RowLoss:
 
     Attributes
     ----------
+    sides : pair of ndarrays of shape (m, q), bool
+        Which labels are relevant, and which are not.
     coefficients : ndarray of shape (m, q)
         A; zero at first.
     matrix, between_labels : ndarray
@@ -33,6 +35,7 @@ class RowLoss:
     def __init__(self, indicator, beta, covariance, sample_weight=None):
         m = len(indicator)
         self.indicator = indicator
+        self.sides = indicator, ~indicator
         self.sign = np.where(indicator, 1.0, -1.0)
         self.weight = np.ones(m) if sample_weight is None else sample_weight
         self.beta = float(beta)
@@ -48,11 +51,6 @@ class RowLoss:
         twin = type(self)(self.indicator, self.beta, self.covariance, self.weight)
         twin.coefficients[:] = self.coefficients
         return twin
-
-    @property
-    def sides(self):
-        """Which labels are relevant, and which are not."""
-        return self.sign > 0.0, self.sign < 0.0
 
     def dual_value(self, total, gram):
         """The dual value of coefficients A with Σ|A| and Aᵀ K A."""
