@@ -142,6 +142,8 @@ class Direction:
         most = min(MAX_LANDMARKS, max(100, operator.shape[0] // 3))
         self.landmarks = LandmarkPreconditioner(operator, most)
         self.diagonal = self.landmarks.landmarks.diagonal
+        # products that the hardest system seen through landmarks took
+        self.effort = 0
         self.hard = False
 
     def __call__(self, curvature, R, KR, forcing):
@@ -156,9 +158,12 @@ class Direction:
             # Null vectors of K are invisible to the inner product and would grow unseen.
             ridge = min(RIDGE * self.diagonal, 1e-4 / precondition.curvature)
             system = System(self.operator, curvature, ridge)
-            X, KX, n_products, self.hard = _conjugate_gradients(
-                system, R, KR, precondition, forcing
-            )
+            X, KX, n_products, failed = _conjugate_gradients(system, R, KR, precondition, forcing)
+            if not precondition.sharp and self.label_blocks:
+                # the next system may have label blocks; this one has had its share of work
+                failed = failed and n_products <= self.effort
+                self.effort = max(self.effort, n_products)
+            self.hard = failed
         if self.hard:
             X = _dense_solution(self.operator, curvature, R)
             KX = None if X is None else self.operator.product(X)
@@ -168,7 +173,7 @@ class Direction:
         """Label blocks where they are cheap, landmarks otherwise."""
         if self.label_blocks:
             blocks = LabelPreconditioner(self.operator, curvature.diagonal())
-            if blocks.worthwhile() and blocks.factor():
+            if blocks.worthwhile(self.effort) and blocks.factor():
                 return blocks
         self.landmarks.update(curvature.modes())
         return self.landmarks

@@ -15,8 +15,8 @@ from .landmarks import Landmarks
 # Stiffest direction that the landmarks correct: beyond, the correction is lost in rounding.
 CANCELLATION = 1e6
 
-# Label blocks are worth their factorisations while these cost less than so many products K V, and
-# may take so much memory (bytes), or this share of what K takes.
+# Label blocks are worth their factorisations while these cost less than so many products K V, or
+# than landmarks have cost, and may take so much memory (bytes), or this share of what K takes.
 WORTH_PRODUCTS = 16.0
 MAX_BYTES = 2**24
 SHARE_OF_K = 0.25
@@ -89,14 +89,21 @@ class LabelPreconditioner:
         self.operator = operator
         self.root = np.sqrt(curvature[rows, labels]).astype(np.float32)
 
-    def worthwhile(self):
-        """Whether K is at hand, and the factors are cheap enough in time and memory."""
+    def worthwhile(self, effort):
+        """Whether K is at hand, and the factors are cheap enough in time and memory.
+
+        Parameters
+        ----------
+        effort : int
+            Products K V that a solution without them took.
+        """
         if self.operator.matrix is None:
             return False
         m = self.operator.shape[0]
         work = np.sum(self.sizes.astype(float) ** 3) / 3.0
         memory = 4.0 * self.first_entry[-1]
-        return work <= WORTH_PRODUCTS * 2.0 * m * m * len(self.sizes) and memory <= max(
+        product = 2.0 * m * m * len(self.sizes)
+        return work <= max(WORTH_PRODUCTS, effort) * product and memory <= max(
             MAX_BYTES, SHARE_OF_K * 8.0 * m * m
         )
 
