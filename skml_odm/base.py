@@ -4,35 +4,27 @@ An estimator of this package describes a learning problem; everything around it 
 """
 
 import inspect
-import warnings
 from collections.abc import Collection
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 from skmultilearn.base import MLClassifierBase
 
-from .kernels import make_kernel, semidefinite_part
-from .operators import KernelOperator, LinearOperator
+from .kernel_model import KernelModel
+from .kernels import make_kernel
+from .operators import LinearOperator
 from .thresholds import make_threshold
 from .validation import (
     Target,
     as_plain_array,
     canonical,
-    check_bool,
     check_choice,
-    check_real,
-    check_seed,
-    check_verbose,
     decode,
 )
-
-# Kernel values computed at a time when new rows are scored.
-SCORED_ENTRIES = 4_000_000
 
 
 class LabelRanker(MLClassifierBase):
@@ -123,12 +115,11 @@ class LabelRanker(MLClassifierBase):
         self._container = target.container
 
 
-class KernelLabelRanker(LabelRanker):
+class KernelLabelRanker(KernelModel, LabelRanker):
     """Base of the estimators that score labels with a kernel and cut the scores with a threshold.
 
-    A subclass has the parameters ``kernel, gamma, degree, coef0, fit_intercept, tol, max_iter,
-    random_state, verbose``, the ``trade_off`` between loss and regulariser, a ``solver`` if it
-    lists the names of several ``solvers`` and, as a parameter or an attribute, ``threshold``. It
+    A subclass has the parameters of a :class:`~skml_odm.kernel_model.KernelModel`, a ``solver`` if
+    it lists the names of several ``solvers`` and, as a parameter or an attribute, ``threshold``. It
     says if it ``needs_pairs`` of labels, and defines
 
     ``_check_parameters()``
@@ -139,15 +130,6 @@ class KernelLabelRanker(LabelRanker):
 
     solvers: ClassVar[Collection[str]] = ()
     needs_pairs: ClassVar[bool] = True
-    trade_off: ClassVar[str] = "C"
-    # what makes a problem easier to solve
-    ease: ClassVar[str] = "lower C"
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
 
     def fit(self, X, y, sample_weight=None):
         """Learn from rows X and their labels y.
@@ -172,7 +154,7 @@ class KernelLabelRanker(LabelRanker):
         self._check_common_parameters()
         self._check_parameters()
         threshold = make_threshold(self.threshold)
-        X, target = self._validated_pair(X, y)
+        X, target = self._sharing.validated_pair(self, X, y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
@@ -185,36 +167,19 @@ class KernelLabelRanker(LabelRanker):
         # One label alone has no pair: its complement takes the place of the second label.
         alone = n_labels == 1 and self.needs_pairs
         pairs = np.hstack([indicator, ~indicator]) if alone else indicator
-        try:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                operator, eigenvectors = self._operator(X)
-                result = self._solve(X, operator, pairs, sample_weight)
-        except (FloatingPointError, np.linalg.LinAlgError) as error:
-            raise ValueError(
-                f"X, {self.trade_off}={getattr(self, self.trade_off)!r} and sample_weight must "
-                f"keep the problem within double precision; they do not ({error}). Scale the "
-                f"features to a common range, or {self.ease}."
-            ) from error
+        with self._within_precision():
+            operator, eigenvectors = self._sharing.operator(self, X)
+            result = self._solve(X, operator, pairs, sample_weight)
         self._warn_unless_converged(result)
 
         coefficients = result.coefficients[:, :n_labels]
         if eigenvectors is not None:
             coefficients = eigenvectors @ (eigenvectors.T @ coefficients)
-        # what an earlier fit with another kernel may have left
-        for name in ("coef_", "X_fit_"):
-            self.__dict__.pop(name, None)
-        self.dual_coef_ = coefficients
-        self.intercept_ = result.intercept[:n_labels]
-        if isinstance(operator, LinearOperator):
-            self.coef_ = np.ascontiguousarray(operator.weights(coefficients).T)
-        elif self.kernel != "precomputed":
-            self.X_fit_ = X.copy()
+        is_linear = isinstance(operator, LinearOperator)
+        weights = operator.weights(coefficients) if is_linear else None
+        self._keep(X, result, coefficients, result.intercept[:n_labels], weights)
         # the kernel matrix is not needed any more; thresholds are
         del operator, eigenvectors
-        self.n_support_ = int(np.count_nonzero(np.any(coefficients != 0.0, axis=1)))
-        self.objective_ = float(result.primal)
-        self.dual_gap_ = float(result.gap)
-        self.n_iter_ = int(result.n_iter)
         self._remember(target)
         scores, labels = result.scores[:, :n_labels], self._labels_to_cut(indicator)
         self.threshold_ = threshold.fit(scores, labels, sample_weight, result.margin)
@@ -233,28 +198,12 @@ class KernelLabelRanker(LabelRanker):
         -------
         ndarray of shape (n_samples, n_labels)
         """
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        if hasattr(self, "coef_"):
-            return X @ self.coef_.T + self.intercept_
-        scores = np.empty((X.shape[0], self.n_labels_))
-        train = getattr(self, "X_fit_", None)
-        step = max(1, SCORED_ENTRIES // len(self.dual_coef_))
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, start + step)
-            np.matmul(self._kernel.between(X[rows], train), self.dual_coef_, out=scores[rows])
-        scores += self.intercept_
-        return scores
+        return self._kernel_scores(X)
 
     def _check_common_parameters(self):
-        check_real(self.trade_off, getattr(self, self.trade_off), 0, open_low=True)
-        check_bool("fit_intercept", self.fit_intercept)
+        self._check_kernel_model_parameters()
         if self.solvers:
             check_choice("solver", self.solver, tuple(self.solvers))
-        check_real("tol", self.tol, 0, open_low=True)
-        check_real("max_iter", self.max_iter, 1, integer=True)
-        check_seed(self.random_state)
-        check_verbose(self.verbose)
 
     def _check_parameters(self):
         pass
@@ -262,42 +211,3 @@ class KernelLabelRanker(LabelRanker):
     def _labels_to_cut(self, indicator):
         """The labels that thresholds are fitted to."""
         return indicator
-
-    def _validated(self, X, reset):
-        if self.kernel != "precomputed":
-            return super()._validated(X, reset)
-        X = validate_data(
-            self,
-            as_plain_array(X),
-            reset=reset,
-            accept_sparse=False,
-            # a single-precision kernel matrix must be known as such
-            dtype=(np.float64, np.float32),
-            order="C",
-        )
-        if reset and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"X must be a square kernel matrix for kernel='precomputed'; got shape {X.shape}."
-            )
-        return X
-
-    def _operator(self, X):
-        """K of the training rows; eigenvectors of its positive part if it was indefinite."""
-        if self.kernel == "linear":
-            return LinearOperator(X, self.fit_intercept), None
-        K, eigenvectors = self._kernel.matrix(X), None
-        if not self._kernel.always_semidefinite:
-            precision = np.finfo(K.dtype).eps
-            K, eigenvectors = semidefinite_part(K.astype(np.float64, copy=False), precision)
-        return KernelOperator(K, self.fit_intercept), eigenvectors
-
-    def _warn_unless_converged(self, result):
-        if not result.converged:
-            warnings.warn(
-                f"{type(self).__name__} stopped after {result.n_iter} iterations "
-                f"(max_iter={self.max_iter}) at a relative duality gap of {result.gap:.3g} > "
-                f"tol={self.tol:g}. Raise max_iter or tol, scale the features to a common range, "
-                f"or {self.ease}.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )

@@ -49,6 +49,7 @@ class LabelPairs:
 
     def __init__(self, indicator, C, sample_weight=None):
         m, q = indicator.shape
+        self.C = float(C)
         # a stable sort on "irrelevant" lists each row's relevant labels first
         self.order = np.argsort(~indicator, axis=1, kind="stable").astype(np.int32)
         self.n_relevant = indicator.sum(axis=1, dtype=np.int32)

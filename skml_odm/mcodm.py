@@ -128,7 +128,7 @@ class MCODM(KernelClassifier):
     True
     """
 
-    _linear_precisions = (np.float64, np.float32)
+    linear_precisions = (np.float64, np.float32)
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class MCODM(KernelClassifier):
         if linear:
             rows = LinearRows(X, self.fit_intercept, k)
         else:
-            operator, eigenvectors = self._operator(X)
+            operator, eigenvectors = self._sharing.operator(self, X)
             if by_newton and len(codes) <= EXPLICIT:
                 rows = FeatureRows(operator, k)
             if rows is None or rows.weights.size > DIRECT:

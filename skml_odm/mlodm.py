@@ -2,7 +2,7 @@
 
 from .base import KernelLabelRanker
 from .losses import PairLoss
-from .solvers.choice import SOLVERS, minimise
+from .solvers.choice import SOLVERS
 from .validation import check_real
 
 
@@ -155,7 +155,7 @@ class MLODM(KernelLabelRanker):
 
     def _solve(self, X, operator, indicator, sample_weight):
         loss = PairLoss(indicator, self.C, self.theta, self.mu, sample_weight)
-        return minimise(
+        return self._sharing.minimise(
             self.solver,
             operator,
             loss,

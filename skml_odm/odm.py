@@ -6,7 +6,6 @@ from sklearn.utils.multiclass import type_of_target
 from .classifier import KernelClassifier
 from .losses import PairLoss
 from .operators import LinearOperator
-from .solvers.choice import minimise
 
 
 class ODM(KernelClassifier):
@@ -141,12 +140,12 @@ class ODM(KernelClassifier):
             )
 
     def _solve(self, X, codes, weight):
-        operator, eigenvectors = self._operator(X)
+        operator, eigenvectors = self._sharing.operator(self, X)
         # The score is the difference of two labels' scores, of which each row has one. Their
         # weights are ±w/2, whose squares add up to ½‖w‖²: everything is half as large.
         labels = np.column_stack([codes == 0, codes == 1])
         loss = PairLoss(labels, self.C / (1.0 - self.theta) ** 2, self.theta, self.mu, weight)
-        result = minimise(
+        result = self._sharing.minimise(
             "auto",
             operator,
             loss,

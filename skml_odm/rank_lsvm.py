@@ -5,7 +5,6 @@ from typing import ClassVar
 
 from .base import KernelLabelRanker
 from .losses import PairLoss
-from .solvers.choice import minimise
 
 
 class RankLSVM(KernelLabelRanker):
@@ -146,7 +145,7 @@ class RankLSVM(KernelLabelRanker):
         return PairLoss(indicator, self.C, theta=0.0, mu=0.0, sample_weight=sample_weight)
 
     def _minimise(self, operator, loss):
-        return minimise(
+        return self._sharing.minimise(
             self.solver,
             operator,
             loss,

@@ -68,12 +68,19 @@ def newton(operator, loss, *, tol, max_iter, start=None, verbose=0):
     return finish(newton_steps(operator, loss, tol=tol, start=start, verbose=verbose), max_iter)
 
 
-def newton_steps(operator, loss, *, tol, start=None, verbose=0):
-    """Newton steps one at a time; see :mod:`.iteration` for the protocol."""
+def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None, verbose=0):
+    """Newton steps one at a time; see :mod:`.iteration` for the protocol.
+
+    ``scores`` is K times ``start`` where that is known, and ``direction`` may serve several
+    problems of one operator.
+    """
     trace = Trace("newton", verbose)
-    direction = Direction(operator)
+    direction = Direction(operator) if direction is None else direction
     A = np.zeros(loss.shape) if start is None else start.copy()
-    F = np.zeros(loss.shape) if start is None else operator.product(A)
+    if scores is None:
+        F = np.zeros(loss.shape) if start is None else operator.product(A)
+    else:
+        F = scores.copy()
     iteration = 0
     previous = np.inf if start is None else -np.inf
     recomputed, last = True, False

@@ -1,0 +1,151 @@
+"""What all estimators with a kernel share, label rankers and plain classifiers alike."""
+
+import warnings
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .kernels import Kernel, semidefinite_part
+from .operators import KernelOperator, LinearOperator
+from .sharing import ALONE, Alone
+from .validation import (
+    as_plain_array,
+    canonical,
+    check_bool,
+    check_real,
+    check_seed,
+    check_verbose,
+)
+
+# Kernel values computed at a time when new rows are scored.
+SCORED_ENTRIES = 4_000_000
+
+
+class KernelModel(BaseEstimator):
+    """A model whose scores are K(x, X) A + b.
+
+    A subclass has the parameters ``kernel, gamma, degree, coef0, fit_intercept, tol, max_iter,
+    random_state, verbose`` and the ``trade_off`` between loss and regulariser.
+    """
+
+    trade_off: ClassVar[str] = "C"
+    # what makes a problem easier to solve
+    ease: ClassVar[str] = "lower C"
+    # precisions of X that a linear kernel takes as they are
+    linear_precisions: ClassVar[tuple] = (np.float64,)
+    # what fits on the same rows have in common; a search lends more
+    _sharing: Alone = ALONE
+    kernel: Any
+    fit_intercept: Any
+    tol: Any
+    max_iter: Any
+    random_state: Any
+    verbose: Any
+    _kernel: Kernel
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _check_kernel_model_parameters(self):
+        check_real(self.trade_off, getattr(self, self.trade_off), 0, open_low=True)
+        check_bool("fit_intercept", self.fit_intercept)
+        check_real("tol", self.tol, 0, open_low=True)
+        check_real("max_iter", self.max_iter, 1, integer=True)
+        check_seed(self.random_state)
+        check_verbose(self.verbose)
+
+    def _accepted(self):
+        """How X is to be validated."""
+        if self.kernel == "precomputed":
+            # a single-precision kernel matrix must be known as such
+            return {"accept_sparse": False, "dtype": (np.float64, np.float32), "order": "C"}
+        precisions = self.linear_precisions if self.kernel == "linear" else (np.float64,)
+        return {"accept_sparse": "csr", "dtype": precisions, "order": "C"}
+
+    def _validated(self, X, reset):
+        X = validate_data(self, as_plain_array(X), reset=reset, **self._accepted())
+        return self._training_rows(X) if reset else X
+
+    def _training_rows(self, X):
+        """Validated rows as solvers take them."""
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"X must be a square kernel matrix for kernel='precomputed'; got shape {X.shape}."
+            )
+        return canonical(X) if sparse.issparse(X) else X
+
+    def _operator(self, X):
+        """K of the training rows; eigenvectors of its positive part if it was indefinite."""
+        if self.kernel == "linear":
+            return LinearOperator(X, self.fit_intercept), None
+        K, eigenvectors = self._sharing.matrix(self._kernel, X), None
+        if not self._kernel.always_semidefinite:
+            precision = np.finfo(K.dtype).eps
+            K, eigenvectors = semidefinite_part(K.astype(np.float64, copy=False), precision)
+        return KernelOperator(K, self.fit_intercept), eigenvectors
+
+    @contextmanager
+    def _within_precision(self):
+        """Say what to do about a problem that rounding makes unsolvable."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                yield
+        except (FloatingPointError, np.linalg.LinAlgError) as error:
+            raise ValueError(
+                f"X, {self.trade_off}={getattr(self, self.trade_off)!r} and sample_weight must "
+                f"keep the problem within double precision; they do not ({error}). Scale the "
+                f"features to a common range, or {self.ease}."
+            ) from error
+
+    def _warn_unless_converged(self, result):
+        if not result.converged:
+            warnings.warn(
+                f"{type(self).__name__} stopped after {result.n_iter} iterations "
+                f"(max_iter={self.max_iter}) at a relative duality gap of {result.gap:.3g} > "
+                f"tol={self.tol:g}. Raise max_iter or tol, scale the features to a common range, "
+                f"or {self.ease}.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _keep(self, X, result, coefficients, intercept, weights):
+        """Fitted attributes; ``weights`` (features × scores) only for a linear kernel."""
+        # what an earlier fit with another kernel may have left
+        for name in ("coef_", "X_fit_"):
+            self.__dict__.pop(name, None)
+        self.dual_coef_ = coefficients
+        self.intercept_ = intercept
+        if weights is not None:
+            self.coef_ = np.ascontiguousarray(weights.T)
+        elif self.kernel != "precomputed":
+            self.X_fit_ = self._sharing.kept(X)
+        self.n_support_ = int(np.count_nonzero(np.any(coefficients != 0.0, axis=1)))
+        self.objective_ = float(result.primal)
+        self.dual_gap_ = float(result.gap)
+        self.n_iter_ = int(result.n_iter)
+
+    def _kernel_scores(self, X):
+        """K(x, X) A + b of new rows."""
+        check_is_fitted(self)
+        known = self._sharing.values_between(self, X)
+        if known is not None:
+            return known @ self.dual_coef_ + self.intercept_
+        X = self._validated(X, reset=False)
+        if hasattr(self, "coef_"):
+            return X @ self.coef_.T + self.intercept_
+        scores = np.empty((X.shape[0], self.dual_coef_.shape[1]))
+        train = getattr(self, "X_fit_", None)
+        step = max(1, SCORED_ENTRIES // len(self.dual_coef_))
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
+            np.matmul(self._kernel.between(X[rows], train), self.dual_coef_, out=scores[rows])
+        scores += self.intercept_
+        return scores

@@ -1,0 +1,39 @@
+"""What fits on the same rows can have in common.
+
+An estimator asks its ``_sharing`` for everything that another fit may have computed already. A
+single fit is :data:`ALONE` and computes it all; a search lends its estimators a sharing of its own
+(:mod:`skml_odm.search.fold`).
+"""
+
+from .solvers.choice import minimise
+
+
+class Alone:
+    """Nothing in common: every fit does all of its work."""
+
+    def validated_pair(self, estimator, X, y):
+        """Training rows and their target."""
+        return estimator._validated_pair(X, y)
+
+    def operator(self, estimator, X):
+        """K of the training rows, and eigenvectors if it was indefinite."""
+        return estimator._operator(X)
+
+    def matrix(self, kernel, X):
+        """The kernel matrix of the training rows."""
+        return kernel.matrix(X)
+
+    def kept(self, X):
+        """The training rows, for a model to keep."""
+        return X.copy()
+
+    def values_between(self, estimator, X):
+        """Kernel values between new rows and the training rows, if they are known."""
+        return None
+
+    def minimise(self, solver, operator, loss, **options):
+        """Solve a problem with pair losses."""
+        return minimise(solver, operator, loss, **options)
+
+
+ALONE = Alone()
