@@ -15,6 +15,8 @@ scores into labels with a *threshold*. Data goes one way through these rooms:
 - :mod:`skml_odm.solvers` the solvers and their compiled pieces,
 - :mod:`skml_odm.thresholds` from scores to labels,
 - :mod:`skml_odm.metrics` measures scikit-learn lacks, and scorers,
+- :mod:`skml_odm.search` choice of parameters by cross-validation, with what fits share
+  (:mod:`skml_odm.sharing`),
 - :mod:`skml_odm.datasets`, :mod:`skml_odm.study` embedded data, and the command ``skml-odm``.
 """
 
@@ -31,6 +33,7 @@ try:
     from .rank_lsvm import RankLSVM
     from .rank_svm import RankSVM
     from .rank_svmz import RankSVMz
+    from .search import PathSearchCV
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith(__name__):
         raise
@@ -49,6 +52,7 @@ __all__ = [
     "PMLLRS",
     "PMLODM",
     "Particle",
+    "PathSearchCV",
     "RankCVM",
     "RankLSVM",
     "RankSVM",

@@ -15,7 +15,6 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from skmultilearn.base import MLClassifierBase
 
 from .kernel_model import KernelModel
-from .kernels import make_kernel
 from .operators import LinearOperator
 from .thresholds import make_threshold
 from .validation import (
@@ -81,6 +80,21 @@ class LabelRanker(MLClassifierBase):
         """
         decision = self.decision_function(X)
         return decode(decision.reshape(len(decision), -1) > 0, self.classes_, self._container)
+
+    def ranking_scores(self, X):
+        """Scores that rank the labels of a row as ``decision_function`` does.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+        """
+        if getattr(getattr(self, "threshold_", None), "keeps_order", False):
+            return self.label_scores(X)
+        return self._decision(X)
 
     def _decision(self, X):
         scores = self.label_scores(X)
@@ -159,9 +173,7 @@ class KernelLabelRanker(KernelModel, LabelRanker):
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-        self._kernel = make_kernel(
-            self.kernel, self.gamma, self.degree, self.coef0, X, sample_weight
-        )
+        self._kernel = self._sharing.kernel(self, X, sample_weight)
         indicator = target.indicator
         n_labels = indicator.shape[1]
         # One label alone has no pair: its complement takes the place of the second label.
@@ -182,7 +194,9 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         del operator, eigenvectors
         self._remember(target)
         scores, labels = result.scores[:, :n_labels], self._labels_to_cut(indicator)
-        self.threshold_ = threshold.fit(scores, labels, sample_weight, result.margin)
+        self.threshold_ = self._sharing.threshold(
+            self, threshold, scores, labels, sample_weight, result.margin
+        )
         return self
 
     def label_scores(self, X):

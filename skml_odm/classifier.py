@@ -9,7 +9,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from .kernel_model import KernelModel
-from .kernels import make_kernel
 from .validation import as_plain_array, check_real
 
 
@@ -61,14 +60,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
                 f"y must have at least two classes in rows of positive weight; got {n_seen} class."
             )
         self._check_classes(y)
-        self._kernel = make_kernel(
-            self.kernel,
-            self.gamma,
-            self.degree,
-            self.coef0,
-            X,
-            None if sample_weight is None else weight,
-        )
+        self._kernel = self._sharing.kernel(self, X, None if sample_weight is None else weight)
         result, weights = self._solved(X, codes, weight, counted)
         self._warn_unless_converged(result)
 

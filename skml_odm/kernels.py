@@ -149,11 +149,7 @@ def gaussian_kernel(X, gamma):
             parts += [matrix.indptr.astype(kind, copy=False)]
             parts += [matrix.indices.astype(kind, copy=False), matrix.data]
     norms = row_norms(X, squared=True)
-    if gamma * norms.max(initial=0.0) * DOUBLE_PRECISION > LOST_DISTANCE:
-        raise FloatingPointError(
-            f"squared distances of rows with squared norms up to {norms.max():.3g} are lost in "
-            f"rounding at gamma={gamma:.3g}"
-        )
+    check_distances(norms, gamma)
     for start in range(0, m, ROWS_PER_CALL):
         stop = min(start + ROWS_PER_CALL, m)
         block = K[start:stop, :stop]
@@ -164,6 +160,16 @@ def gaussian_kernel(X, gamma):
         gaussian_rows(block, norms, start, gamma)
         K[:start, start:stop] = block[:, :start].T
     return K
+
+
+def check_distances(squared_norms, gamma):
+    """Raise if rounding may spoil a Gaussian kernel of rows with these squared norms."""
+    largest = squared_norms.max(initial=0.0)
+    if gamma * largest * DOUBLE_PRECISION > LOST_DISTANCE:
+        raise FloatingPointError(
+            f"squared distances of rows with squared norms up to {largest:.3g} are lost in "
+            f"rounding at gamma={gamma:.3g}"
+        )
 
 
 def _check_symmetric(K):
@@ -205,7 +211,7 @@ def semidefinite_part(K, precision=DOUBLE_PRECISION):
             f"certificate belong to it. Its negative part was removed; objective_ and dual_gap_ "
             f"are those of the remaining, convex problem.",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     kept = vectors[:, values > tolerance]
     return (kept * values[values > tolerance]) @ kept.T, kept

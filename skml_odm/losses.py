@@ -1,5 +1,6 @@
 """The loss over label pairs: the part of a learning problem that knows labels but no kernel."""
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -50,6 +51,7 @@ class LabelPairs:
     def __init__(self, indicator, C, sample_weight=None):
         m, q = indicator.shape
         self.C = float(C)
+        self.relevant = indicator
         # a stable sort on "irrelevant" lists each row's relevant labels first
         self.order = np.argsort(~indicator, axis=1, kind="stable").astype(np.int32)
         self.n_relevant = indicator.sum(axis=1, dtype=np.int32)
@@ -102,7 +104,17 @@ class PairLoss(LabelPairs):
 
     def __init__(self, indicator, C, theta, mu, sample_weight=None):
         super().__init__(indicator, C, sample_weight)
+        self._set(theta, mu)
+
+    def _set(self, theta, mu):
         self.lower, self.upper, self.mu = 1.0 - theta, 1.0 + theta, float(mu)
+
+    def with_parameters(self, C, theta, mu):
+        """The loss of the same labels with other parameters."""
+        other = copy(self)
+        other.C, other.weight = float(C), self.weight * (float(C) / self.C)
+        other._set(theta, mu)
+        return other
 
     def rows(self, rows):
         """The arguments that describe some rows to compiled code."""
@@ -114,6 +126,14 @@ class PairLoss(LabelPairs):
             self.upper,
             self.mu,
         )
+
+    def widest(self, scores):
+        """The largest margin of a pair; −∞ without pairs."""
+        counted = self.n_pairs > 0
+        scores, relevant = scores[counted], self.relevant[counted]
+        highest = np.where(relevant, scores, -np.inf).max(axis=1)
+        lowest = np.where(relevant, np.inf, scores).min(axis=1)
+        return np.max(highest - lowest, initial=-np.inf)
 
     def evaluate(self, scores):
         """Return L(scores) and the gradient coefficients G = −∇L(scores)."""

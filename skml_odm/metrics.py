@@ -1,4 +1,7 @@
-"""Ranking measures that scikit-learn lacks, label margins, and scorers for model selection.
+"""Ranking measures, label margins, and scorers for model selection.
+
+Ranking loss and average precision are scikit-learn's, computed for all rows at once: in a search
+with many small validation folds its loop over rows would take most of the time.
 
 A row without a relevant or without an irrelevant label cannot be ranked wrongly: as in
 scikit-learn's ranking measures it counts, with no error.
@@ -6,11 +9,6 @@ scikit-learn's ranking measures it counts, with no error.
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics import (
-    label_ranking_average_precision_score,
-    label_ranking_loss,
-    make_scorer,
-)
 
 from .validation import Target
 
@@ -54,6 +52,82 @@ def one_error(y_true, y_score, *, sample_weight=None):
     error = (top & ~indicator).sum(axis=1) / top.sum(axis=1)
     error[~indicator.any(axis=1)] = 0.0
     return float(np.average(error, weights=sample_weight))
+
+
+def _ranked(indicator, scores):
+    """Rows in the order of falling scores, irrelevant labels first among equal ones.
+
+    Returns which labels are relevant, and the scores.
+    """
+    first = np.argsort(indicator, axis=1, kind="stable")
+    relevant = np.take_along_axis(indicator, first, axis=1)
+    falling = -np.take_along_axis(scores, first, axis=1)
+    order = np.argsort(falling, axis=1, kind="stable")
+    return np.take_along_axis(relevant, order, axis=1), -np.take_along_axis(falling, order, axis=1)
+
+
+def ranking_loss(y_true, y_score, *, sample_weight=None):
+    """Share of the pairs of a relevant and an irrelevant label that are ranked wrongly.
+
+    As scikit-learn's ``label_ranking_loss``: equal scores are wrong, the share is averaged over
+    rows.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+    y_score : array-like of shape (n_samples, n_labels)
+    sample_weight : array-like of shape (n_samples,), optional
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> ranking_loss([[1, 0, 0], [0, 1, 1]], [[0.9, 0.1, 0.5], [0.7, 0.6, 0.1]])
+    0.5
+    """
+    indicator, scores = _labels_and_scores(y_true, y_score)
+    relevant, _ = _ranked(indicator, scores)
+    wrong = np.where(relevant, np.cumsum(~relevant, axis=1), 0).sum(axis=1)
+    n_relevant = indicator.sum(axis=1)
+    n_pairs = n_relevant * (indicator.shape[1] - n_relevant)
+    return float(np.average(wrong / np.maximum(n_pairs, 1), weights=sample_weight))
+
+
+def average_precision(y_true, y_score, *, sample_weight=None):
+    """For each relevant label the share of relevant ones among those ranked no lower; averaged.
+
+    As scikit-learn's ``label_ranking_average_precision_score``.
+
+    Parameters
+    ----------
+    y_true : array-like or sparse matrix of shape (n_samples, n_labels)
+    y_score : array-like of shape (n_samples, n_labels)
+    sample_weight : array-like of shape (n_samples,), optional
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> average_precision([[1, 0, 0], [0, 1, 1]], [[0.9, 0.1, 0.5], [0.7, 0.6, 0.1]])
+    0.7916666666666666
+    """
+    indicator, scores = _labels_and_scores(y_true, y_score)
+    relevant, ranked = _ranked(indicator, scores)
+    # where the labels of equal score end
+    position = np.where(
+        np.diff(ranked, axis=1, append=-np.inf) != 0.0, np.arange(1, ranked.shape[1] + 1), np.inf
+    )
+    last = np.minimum.accumulate(position[:, ::-1], axis=1)[:, ::-1].astype(np.intp)
+    counts = np.take_along_axis(np.cumsum(relevant, axis=1), last - 1, axis=1)
+    precision = np.where(relevant, counts / last, 0.0).sum(axis=1)
+    n_relevant = indicator.sum(axis=1)
+    row = precision / np.maximum(n_relevant, 1)
+    row[(n_relevant == 0) | (n_relevant == indicator.shape[1])] = 1.0
+    return float(np.average(row, weights=sample_weight))
 
 
 def coverage(y_true, y_score, *, sample_weight=None, normalize=False):
@@ -112,15 +186,33 @@ def label_margins(estimator, X, y):
     return np.concatenate(margins)
 
 
-ranking_loss_scorer = make_scorer(
-    label_ranking_loss, greater_is_better=False, response_method="decision_function"
-)
-average_precision_scorer = make_scorer(
-    label_ranking_average_precision_score, response_method="decision_function"
-)
-one_error_scorer = make_scorer(
-    one_error, greater_is_better=False, response_method="decision_function"
-)
-coverage_scorer = make_scorer(
-    coverage, greater_is_better=False, response_method="decision_function"
-)
+class RankingScorer:
+    """A scorer that ranks labels by an estimator's ``decision_function``; larger is better.
+
+    The same as scikit-learn's ``make_scorer`` makes of a measure, without its checks of what kind
+    of target y is: in a search they would take longer than the measure.
+
+    Parameters
+    ----------
+    measure : callable
+        Takes labels, scores and ``sample_weight``.
+    greater_is_better : bool
+    """
+
+    def __init__(self, measure, greater_is_better=True):
+        self.measure = measure
+        self.sign = 1.0 if greater_is_better else -1.0
+
+    def __call__(self, estimator, X, y, sample_weight=None):
+        rank = getattr(estimator, "ranking_scores", estimator.decision_function)
+        return self.sign * self.measure(y, rank(X), sample_weight=sample_weight)
+
+    def __repr__(self):
+        greater = "" if self.sign > 0 else ", greater_is_better=False"
+        return f"RankingScorer({self.measure.__name__}{greater})"
+
+
+ranking_loss_scorer = RankingScorer(ranking_loss, greater_is_better=False)
+average_precision_scorer = RankingScorer(average_precision)
+one_error_scorer = RankingScorer(one_error, greater_is_better=False)
+coverage_scorer = RankingScorer(coverage, greater_is_better=False)

@@ -1,7 +1,6 @@
 """mlODM: the multi-label optimal margin distribution machine (paper 000)."""
 
 from .base import KernelLabelRanker
-from .losses import PairLoss
 from .solvers.choice import SOLVERS
 from .validation import check_real
 
@@ -154,7 +153,7 @@ class MLODM(KernelLabelRanker):
         check_real("mu", self.mu, 0, 1)
 
     def _solve(self, X, operator, indicator, sample_weight):
-        loss = PairLoss(indicator, self.C, self.theta, self.mu, sample_weight)
+        loss = self._sharing.loss(indicator, self.C, self.theta, self.mu, sample_weight)
         return self._sharing.minimise(
             self.solver,
             operator,

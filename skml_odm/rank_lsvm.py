@@ -4,7 +4,6 @@ from collections.abc import Collection
 from typing import ClassVar
 
 from .base import KernelLabelRanker
-from .losses import PairLoss
 
 
 class RankLSVM(KernelLabelRanker):
@@ -142,7 +141,7 @@ class RankLSVM(KernelLabelRanker):
         return self._minimise(operator, self._loss(indicator, sample_weight))
 
     def _loss(self, indicator, sample_weight):
-        return PairLoss(indicator, self.C, theta=0.0, mu=0.0, sample_weight=sample_weight)
+        return self._sharing.loss(indicator, self.C, 0.0, 0.0, sample_weight)
 
     def _minimise(self, operator, loss):
         return self._sharing.minimise(

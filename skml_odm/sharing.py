@@ -5,6 +5,8 @@ single fit is :data:`ALONE` and computes it all; a search lends its estimators a
 (:mod:`skml_odm.search.fold`).
 """
 
+from .kernels import make_kernel
+from .losses import PairLoss
 from .solvers.choice import minimise
 
 
@@ -14,6 +16,12 @@ class Alone:
     def validated_pair(self, estimator, X, y):
         """Training rows and their target."""
         return estimator._validated_pair(X, y)
+
+    def kernel(self, estimator, X, sample_weight):
+        """The kernel, its parameters fixed for the training rows."""
+        return make_kernel(
+            estimator.kernel, estimator.gamma, estimator.degree, estimator.coef0, X, sample_weight
+        )
 
     def operator(self, estimator, X):
         """K of the training rows, and eigenvectors if it was indefinite."""
@@ -31,9 +39,17 @@ class Alone:
         """Kernel values between new rows and the training rows, if they are known."""
         return None
 
+    def loss(self, indicator, C, theta, mu, sample_weight):
+        """The loss over label pairs."""
+        return PairLoss(indicator, C, theta, mu, sample_weight)
+
     def minimise(self, solver, operator, loss, **options):
         """Solve a problem with pair losses."""
         return minimise(solver, operator, loss, **options)
+
+    def threshold(self, estimator, threshold, *arguments):
+        """A threshold fitted to a model's scores."""
+        return threshold.fit(*arguments)
 
 
 ALONE = Alone()

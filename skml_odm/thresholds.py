@@ -2,7 +2,8 @@
 
 A threshold is a small object with ``fit(scores, indicator, sample_weight, margin)`` and
 ``__call__(scores)``; the latter returns t for each row (and label), ready to be subtracted. It is
-fitted to scores in units of the margin that label pairs were to have.
+fitted to scores in units of the margin that label pairs were to have. ``keeps_order`` says that t
+is the same for all labels of a row.
 """
 
 import numbers
@@ -68,6 +69,8 @@ class RegressionThreshold:
     intercept_ : float
     """
 
+    keeps_order = True
+
     def fit(self, scores, indicator, sample_weight=None, margin=1.0):
         root = np.ones(len(scores)) if sample_weight is None else np.sqrt(sample_weight)
         scores = scores / margin
@@ -89,6 +92,8 @@ class PerLabelThreshold:
     values_ : ndarray of shape (q,)
     """
 
+    keeps_order = False
+
     def fit(self, scores, indicator, sample_weight=None, margin=1.0):
         if sample_weight is not None:
             counted = sample_weight > 0
@@ -108,6 +113,8 @@ class FixedThreshold:
     ----------
     value : float
     """
+
+    keeps_order = True
 
     def __init__(self, value):
         self.value = value

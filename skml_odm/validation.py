@@ -88,9 +88,11 @@ class Target:
     def __init__(self, y):
         if y is None:
             raise ValueError("fit requires y to be passed, but the target y is None.")
-        y = check_array(
-            as_plain_array(y), accept_sparse="csr", dtype=None, ensure_2d=False, input_name="y"
-        )
+        if not (type(y) is np.ndarray and y.ndim == 2 and y.size and y.dtype.kind in "biu"):
+            # which for plain arrays of whole numbers would take longer than a small fit's iteration
+            y = check_array(
+                as_plain_array(y), accept_sparse="csr", dtype=None, ensure_2d=False, input_name="y"
+            )
         if y.ndim == 1:
             self._from_column(y)
         else:

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.svm import SVC
 
-from skml_odm import MLODM, base
+from skml_odm import MLODM, kernel_model
 from skml_odm.kernels import (
     NAMES,
     ROWS_PER_CALL,
@@ -245,7 +245,7 @@ def test_new_rows_are_scored_in_chunks(monkeypatch):
     model = MLODM().fit(X, y)
     new = rng.normal(size=(25, 4))
     whole = model.label_scores(new)
-    monkeypatch.setattr(base, "SCORED_ENTRIES", 3 * len(X))
+    monkeypatch.setattr(kernel_model, "SCORED_ENTRIES", 3 * len(X))
     np.testing.assert_allclose(model.label_scores(new), whole, rtol=1e-12)
 
 

@@ -94,7 +94,7 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
         close = last or previous - primal <= CLOSE * tol * primal
         if difference > tol * primal and close and hasattr(loss, "proximal_points"):
             kappa = KAPPA * direction.diagonal
-            difference = min(difference, primal - _dual_value(operator, loss, A, F, kappa))
+            difference = min(difference, primal - proximal_dual_value(operator, loss, A, F, kappa))
         gap = relative_gap(primal, difference)
         if gap <= tol or last:
             if not recomputed:
@@ -125,7 +125,7 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
     return Result(A, b, F, primal, difference, max(iteration, 1), gap <= tol, trace.entries)
 
 
-def _dual_value(operator, loss, A, F, kappa):
+def proximal_dual_value(operator, loss, A, F, kappa):
     """The value of the dual feasible point that the proximal points give."""
     S = loss.proximal_points(F, A, kappa)
     value, G = loss.evaluate(S)

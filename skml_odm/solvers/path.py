@@ -1,23 +1,31 @@
 """Many problems of one K, each solved from where its neighbours are.
 
-The problems differ in C, θ and μ of a ``PairLoss``. Three facts make a search along them cheap:
+The problems differ in C, θ and μ of a ``PairLoss``. Most of the work of a search along them is to
+notice that there is nothing to do:
 
-- Where no margin of a solution exceeds 1 + θ, it solves the problem for every μ.
-- There, the problem is homogeneous: the solution for another θ is the same one times
-  (1 − θ) / (1 − θ').
+- Without its upper side (μ = 0) the loss is homogeneous: the solution for any θ is (1 − θ) times
+  the one for θ = 0.
+- Where no margin of that solution exceeds 1 + θ, it solves the problem for every μ; a dual bound of
+  the one-sided problem is one for every μ, too.
+- The optimal value is the smallest of many functions that are linear in μ, so it is concave in μ:
+  the mean of two dual bounds is a bound half way between them, where the mean of the two solutions
+  is often good enough. It also grows with μ: the bound for a smaller μ holds.
 - Elsewhere solutions change smoothly: linear extrapolation in μ and θ, or in log C, is close.
 
-All these starts are linear combinations of known solutions, and so are their scores: which one has
-the smallest primal value is known without a product K V.
+Starts are linear combinations of known solutions, and so are their scores: which one has the
+smallest primal value is known without a product K V.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from itertools import combinations, count
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .auto import EXACT_ROWS, auto
 from .iteration import conclude
-from .newton import Direction, newton_steps
+from .newton import KAPPA, Direction, newton_steps, proximal_dual_value
+from .result import Result, relative_gap
 
 # Solutions in memory: at most so many bytes, but always a few.
 MEMORY = 2**26
@@ -25,6 +33,10 @@ FEWEST = 4
 
 # Newton's method may take so many products K V from a start; a problem from scratch rarely does.
 MAX_PRODUCTS = 300
+
+
+# Numbers of solutions, whatever path they are on.
+SERIALS = count()
 
 
 class Place(NamedTuple):
@@ -35,6 +47,47 @@ class Place(NamedTuple):
     mu: float
 
 
+@dataclass
+class OneSided:
+    """The solution for μ = 0 and some θ < 1, and for all other problems that share it.
+
+    Attributes
+    ----------
+    result : Result
+        With the certificate of the one-sided problem.
+    lower : float
+        1 − θ.
+    widest : float
+        The largest margin.
+    serial : int
+        Tells solutions apart.
+    """
+
+    result: Result
+    lower: float
+    widest: float
+    serial: int
+
+    def solves(self, loss, tol):
+        """Whether this is, but for its scale, a solution of a problem with the same C."""
+        widest = self.widest * (loss.lower / self.lower)
+        return self.result.gap <= tol and (loss.mu == 0.0 or widest <= loss.upper)
+
+    def rescaled(self, lower, serial):
+        """The solution for another θ."""
+        scale = lower / self.lower
+        result = replace(
+            self.result,
+            coefficients=scale * self.result.coefficients,
+            intercept=scale * self.result.intercept,
+            scores=scale * self.result.scores,
+            primal=scale**2 * self.result.primal,
+            difference=scale**2 * self.result.difference,
+            trace=[],
+        )
+        return OneSided(result, lower, scale * self.widest, serial)
+
+
 class PairPath:
     """Problems of one operator, in an order in which neighbours follow each other.
 
@@ -42,37 +95,53 @@ class PairPath:
     ----------
     operator
         K.
+
+    Attributes
+    ----------
+    serial : int
+        Problems with the same number have had the very same solution.
     """
 
     def __init__(self, operator):
         self.operator = operator
-        # coefficients and scores, oldest first
-        self.solutions: dict[Place, tuple] = {}
-        # the last two places along every line in which only one parameter changes
+        # oldest first
+        self.solutions: dict[Place, Result] = {}
+        # the places along every line in which only one parameter changes
         self.lines: dict[tuple, list[Place]] = {}
-        self.direction = None
+        self.one_sided: dict[float, OneSided] = {}
+        self.direction: Any = None
+        self.serial = -1
 
     def minimise(self, loss, *, tol, max_iter, random_state=None, verbose=0):
         """Solve a problem to a relative duality gap of ``tol``; as ``auto``."""
+        known = self.one_sided.get(loss.C)
+        if known is not None and known.solves(loss, tol):
+            if known.lower != loss.lower:
+                known = known.rescaled(loss.lower, next(SERIALS))
+                if known.lower > 0.0:
+                    self.one_sided[loss.C] = known
+            self.serial = known.serial
+            return replace(known.result)
+        self.serial = next(SERIALS)
+        between = self._between(loss, tol)
+        if between is not None:
+            return between
         options = {"tol": tol, "verbose": verbose}
-        start, result = self._start(loss), None
-        if start is not None:
-            result = self._from_start(loss, *start, max_iter, options)
-        if result is None or not result.converged:
-            scratch = auto(
-                self.operator, loss, max_iter=max_iter, random_state=random_state, **options
-            )
-            if result is None or scratch.gap <= result.gap:
-                result = scratch
-        self._remember(loss, result)
-        return result
+        start = self._start(loss)
+        if loss.shape[0] > EXACT_ROWS:
+            result = self._from_start(loss, start, max_iter, options)
+            if result is not None and result.converged:
+                self._remember(loss, result, tol)
+                # callers may turn their result into another problem's
+                return replace(result)
+        return auto(self.operator, loss, max_iter=max_iter, random_state=random_state, **options)
 
-    def _from_start(self, loss, start, scores, max_iter, options):
-        if self.direction is None:
-            self.direction = Direction(self.operator)
-        self.direction.hard = False
+    def _from_start(self, loss, start, max_iter, options):
+        """Newton's method from known coefficients and, if exact, scores; None if it fails."""
+        A, F = start
+        self._direction().hard = False
         steps = newton_steps(
-            self.operator, loss, start=start, scores=scores, direction=self.direction, **options
+            self.operator, loss, start=A, scores=F, direction=self.direction, **options
         )
         spent = 0
         try:
@@ -86,27 +155,78 @@ class PairPath:
         except (FloatingPointError, np.linalg.LinAlgError):
             return None
 
-    def _remember(self, loss, result):
-        if loss.shape[0] <= EXACT_ROWS or not result.converged:
-            return
+    def _between(self, loss, tol):
+        """A result made of known solutions for other μ, if their bounds prove it good enough."""
         place = Place(loss.C, 1.0 - loss.lower, loss.mu)
-        self.solutions.pop(place, None)
-        self.solutions[place] = (result.coefficients, result.scores)
-        for name in Place._fields:
-            line = self.lines.setdefault(_line(name, place), [])
-            line.append(place)
-            del line[:-2]
+        known = sorted(self._before("mu", place), key=lambda other: other.mu)
+        below = [other for other in known if other.mu < loss.mu][-1:]
+        above = [other for other in known if other.mu > loss.mu][:1]
+        if not below:
+            return None
+        share = 0.0
+        if above:
+            share = (loss.mu - below[0].mu) / (above[0].mu - below[0].mu)
+        parts = [(1.0 - share, self.solutions[other]) for other in below]
+        parts += [(share, self.solutions[other]) for other in above]
+        A, F = _combined(parts)
+        primal = loss.evaluate(F)[0] + 0.5 * np.vdot(A, F)
+        difference = primal - sum(weight * part.dual for weight, part in parts)
+        if relative_gap(primal, difference) > tol:
+            return None
+        return Result(A, self.operator.intercept * A.sum(axis=0), F, primal, difference, 1, True)
+
+    def _direction(self):
+        if self.direction is None:
+            self.direction = Direction(self.operator)
+        return self.direction
+
+    def _remember(self, loss, result, tol):
+        place = Place(loss.C, 1.0 - loss.lower, loss.mu)
+        if place not in self.solutions:
+            for name in Place._fields:
+                self.lines.setdefault(_line(name, place), []).append(place)
+        self.solutions[place] = result
         most = max(FEWEST, MEMORY // (2 * result.coefficients.nbytes))
         while len(self.solutions) > most:
-            del self.solutions[next(iter(self.solutions))]
+            oldest = next(iter(self.solutions))
+            del self.solutions[oldest]
+            for name in Place._fields:
+                self.lines[_line(name, oldest)].remove(oldest)
+        if loss.lower > 0.0 and loss.C not in self.one_sided:
+            self._note_one_sided(loss, result, tol)
+
+    def _note_one_sided(self, loss, result, tol):
+        """Keep a solution without margins above the interval, if the one-sided problem proves it.
+
+        Bounds of a problem with μ > 0 may make use of the upper side.
+        """
+        widest = loss.widest(result.scores)
+        if widest > loss.upper:
+            return
+        one = loss.with_parameters(loss.C, 1.0 - loss.lower, 0.0)
+        A, F = result.coefficients, result.scores
+        value, R = one.evaluate(F)
+        R -= A
+        primal = value + 0.5 * np.vdot(A, F)
+        difference = 0.5 * np.vdot(R, self.operator.product(R))
+        if difference > tol * primal:
+            kappa = KAPPA * self._direction().diagonal
+            bound = proximal_dual_value(self.operator, one, A, F, kappa)
+            difference = min(difference, primal - bound)
+        if relative_gap(primal, difference) <= tol:
+            certified = replace(result, primal=primal, difference=difference)
+            self.one_sided[loss.C] = OneSided(certified, loss.lower, widest, self.serial)
+            # problems of other C follow those of the last
+            while len(self.one_sided) > 2:
+                del self.one_sided[next(iter(self.one_sided))]
 
     def _start(self, loss):
-        """The best of the known starts, with scores if these are exact; or None."""
-        best, lowest = None, np.inf
+        """The best of the known starts, and its scores if these are exact; None for zero."""
+        best: tuple = (None, None)
+        lowest = np.inf
         for weights in self._combinations(Place(loss.C, 1.0 - loss.lower, loss.mu)):
-            known = [(weight, *self.solutions[place]) for weight, place in weights]
-            A = sum(weight * A for weight, A, _ in known)
-            F = sum(weight * F for weight, _, F in known)
+            known = [(weight, self.solutions[place]) for weight, place in weights]
+            A, F = _combined(known)
             value = 0.5 * np.vdot(A, F) + loss.evaluate(F)[0]
             if value < lowest:
                 best, lowest = (A, F if len(weights) == 1 and weights[0][0] == 1.0 else None), value
@@ -114,29 +234,50 @@ class PairPath:
 
     def _combinations(self, place):
         """Lists of (weight, place) whose sum may be close to the solution at a place."""
-        before = {name: self._before(name, place) for name in Place._fields}
-        for name in ("mu", "C"):
-            if before[name]:
-                yield [(1.0, before[name][-1])]
-        if before["theta"] and before["theta"][-1].theta < 1.0:
-            other = before["theta"][-1]
-            scale = (1.0 - place.theta) / (1.0 - other.theta)
-            yield [(scale, other)]
-            if before["mu"]:
-                corner = other._replace(mu=before["mu"][-1].mu)
-                if corner in self.solutions:
-                    yield [(scale, other), (1.0, before["mu"][-1]), (-scale, corner)]
-        if len(before["C"]) == 2:
-            second, first = before["C"]
+        lines = {
+            name: sorted(self._before(name, place), key=lambda other: _distance(name, other, place))
+            for name in Place._fields
+        }
+        # the nearest along each line, and the scale that homogeneity suggests
+        near = {name: (_scale(place, line[0]), line[0]) for name, line in lines.items() if line}
+        for name in near:
+            yield [near[name]]
+        for one, two in combinations(near, 2):
+            corner = near[one][1]._replace(**{two: getattr(near[two][1], two)})
+            if corner in self.solutions:
+                yield [near[one], near[two], (-near[one][0] * near[two][0], corner)]
+        if len(lines["C"]) > 1:
+            first, second = lines["C"][:2]
             reach = np.log(place.C / first.C) / np.log(first.C / second.C)
             yield [(1.0 + reach, first), (-reach, second)]
-        if self.solutions and not any(before.values()):
+        if self.solutions and not near:
             yield [(1.0, next(reversed(self.solutions)))]
 
     def _before(self, name, place):
-        """The last solved places that differ from a place in one parameter only."""
-        line = self.lines.get(_line(name, place), ())
-        return [other for other in line if other in self.solutions and other != place]
+        """Solved places that differ from a place in one parameter only."""
+        return [other for other in self.lines.get(_line(name, place), ()) if other != place]
+
+
+def _combined(parts):
+    """Coefficients and scores of a sum of (weight, solution)."""
+    weight, solution = parts[0]
+    A, F = weight * solution.coefficients, weight * solution.scores
+    for weight, solution in parts[1:]:
+        A += weight * solution.coefficients
+        F += weight * solution.scores
+    return A, F
+
+
+def _distance(name, one, other):
+    """How far two places are apart in a parameter."""
+    if name == "C":
+        return abs(np.log(one.C / other.C))
+    return abs(getattr(one, name) - getattr(other, name))
+
+
+def _scale(place, other):
+    """Ratio of solutions of one-sided problems at two places."""
+    return (1.0 - place.theta) / (1.0 - other.theta) if other.theta < 1.0 else 1.0
 
 
 def _line(name, place):

@@ -1,0 +1,268 @@
+"""Grid search that shares work among candidates."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.model_selection._validation import (
+    _insert_error_scores,
+    _warn_or_raise_about_fit_failures,
+)
+from sklearn.utils import indexable
+from sklearn.utils.validation import _check_sample_weight
+
+from ..validation import check_choice, check_real, check_seed, check_verbose
+from .candidates import lazily, sampled
+from .run import Run
+
+STRATEGIES = ("grid", "random", "lazy", "halving")
+
+
+class PathSearchCV(BaseSearchCV):
+    """Cross-validated search over parameters, with work shared among candidates.
+
+    A drop-in for scikit-learn's ``GridSearchCV`` that gives the same results, in a fraction of the
+    time for the estimators of this package: inner products of rows are computed once for all folds
+    and all γ, a kernel matrix once per fold and γ, and every problem starts from the solutions of
+    its neighbours in C, θ and μ. Validation rows are scored with the same matrices. Estimators of
+    other packages work, too; they share nothing.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any scikit-learn estimator, or a ``Pipeline`` that ends with one. Steps before the last are
+        fitted once per fold and setting of their parameters.
+    param_grid : dict or list of dict
+        Lists of values by parameter name, as for ``GridSearchCV``.
+    cv : int, splitter or iterable, default=5
+        Folds.
+    scoring : str, callable, list, tuple or dict, default=None
+        One scorer or several, as for ``GridSearchCV``; see :mod:`skml_odm.metrics` for ranking
+        measures.
+    refit : bool, str or callable, default=True
+        Whether to fit the best candidate to all rows; with several scorers the name of the one that
+        decides.
+    n_jobs : int, default=None
+        Workers of joblib. Any of its backends serves; each worker uses one thread if there are
+        several.
+    verbose : int, default=0
+        Show a progress bar if positive; needs tqdm.
+    random_state : int, RandomState instance or None, default=None
+        Which candidates ``strategy="random"`` takes.
+    strategy : {"grid", "random", "lazy", "halving"}, default="grid"
+        "grid" tries all candidates on all folds; "random" some of them; "lazy" varies one
+        parameter at a time, in the order of ``param_grid``, with the others in the middle of their
+        lists at first and at their best later (paper 003); "halving" drops the worse candidates
+        after each fold, so that only the last ones meet all folds.
+    n_candidates : int, default=100
+        How many candidates "random" takes at most.
+    factor : float, default=3.0
+        "halving" keeps one of so many candidates after each fold.
+    checkpoint : path-like, default=None
+        A file in which finished fits are kept. A search that was killed goes on from there when it
+        is started again.
+    cache_size : float, default=1000.0
+        Megabytes for the matrix of inner products of all rows (8 n² bytes); without enough, each
+        fold computes its own kernel matrices.
+    error_score : "raise" or float, default=nan
+        Score of a candidate whose fit fails.
+
+    Attributes
+    ----------
+    cv_results_ : dict
+        As of ``GridSearchCV``. After an interrupt it has the finished candidates only; folds that
+        "halving" spared are NaN.
+    best_params_, best_score_, best_index_
+        The best candidate.
+    best_estimator_ : estimator
+        The best candidate, fitted to all rows; not after an interrupt.
+    n_splits_ : int
+    scorer_ : callable or dict
+    multimetric_ : bool
+
+    Notes
+    -----
+    Ctrl-C ends a search with a warning; ``cv_results_`` has what was finished.
+
+    Besides ``cache_size``, each worker holds the kernel matrix of one fold, kernel values of its
+    validation rows, and up to 64 MB of known solutions.
+
+    Examples
+    --------
+    >>> from skml_odm import MLODM, PathSearchCV
+    >>> from skml_odm.datasets import load_digit_attributes
+    >>> from skml_odm.metrics import ranking_loss_scorer
+    >>> X, y = load_digit_attributes(return_X_y=True)
+    >>> grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.001, 0.01]}
+    >>> search = PathSearchCV(MLODM(random_state=0), grid, cv=3, scoring=ranking_loss_scorer)
+    >>> search.fit(X[:300], y[:300]).best_params_
+    {'C': 10.0, 'gamma': 0.001}
+    """
+
+    # scores on the training rows are not computed
+    return_train_score = False
+
+    def __init__(
+        self,
+        estimator,
+        param_grid,
+        cv=5,
+        scoring=None,
+        refit=True,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+        *,
+        strategy="grid",
+        n_candidates=100,
+        factor=3.0,
+        checkpoint=None,
+        cache_size=1000.0,
+        error_score=np.nan,
+    ):
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+        self.strategy = strategy
+        self.n_candidates = n_candidates
+        self.factor = factor
+        self.checkpoint = checkpoint
+        self.cache_size = cache_size
+        self.error_score = error_score
+
+    def fit(self, X, y=None, sample_weight=None, groups=None):
+        """Try the candidates, and fit the best one to all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like or sparse matrix
+            Whatever the estimator takes.
+        sample_weight : array-like of shape (n_samples,), optional
+            For the estimator's ``fit``, and for scorers as the installed scikit-learn does it.
+        groups : array-like of shape (n_samples,), optional
+            For the splitter.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        scorer, refit_metric = self._get_scorers()
+        X, y, groups = indexable(X, y, groups)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X)
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        folds = [(i, *fold) for i, fold in enumerate(splitter.split(X, y, groups))]
+        self.n_splits_ = len(folds)
+        run = Run(self, scorer, (X, y, sample_weight), folds, self._weighs_scores(sample_weight))
+        shown = self._search(run)
+        if run.interrupted:
+            shown = run.finished()
+            if not shown:
+                raise KeyboardInterrupt
+            warnings.warn(
+                f"The search was interrupted: cv_results_ has {len(shown)} of "
+                f"{len(run.candidates)} candidates, and no best_estimator_ was fitted.",
+                stacklevel=2,
+            )
+        self._store([run.candidates[index] for index in shown], run.table(shown), refit_metric)
+        self.scorer_ = getattr(scorer, "_scorers", scorer)
+        if self.refit and not run.interrupted:
+            self._refit(X, y, {} if sample_weight is None else {"sample_weight": sample_weight})
+        return self
+
+    def _weighs_scores(self, sample_weight):
+        """Whether ``GridSearchCV`` would hand weights to the scorer."""
+        accepts = getattr(self, "_check_scorers_accept_sample_weight", None)
+        return sample_weight is not None and accepts is not None and accepts()
+
+    def _check_parameters(self):
+        check_choice("strategy", self.strategy, STRATEGIES)
+        check_real("n_candidates", self.n_candidates, 1, integer=True)
+        check_real("factor", self.factor, 1, open_low=True)
+        check_real("cache_size", self.cache_size, 0)
+        check_seed(self.random_state)
+        check_verbose(self.verbose)
+        if not (self.error_score == "raise" or isinstance(self.error_score, int | float)):
+            raise ValueError(f"error_score must be 'raise' or a number; got {self.error_score!r}.")
+        if self.strategy == "lazy" and not isinstance(self.param_grid, dict):
+            raise ValueError(
+                "param_grid must be a single dict for strategy='lazy'; got "
+                f"{type(self.param_grid).__name__}."
+            )
+
+    def _search(self, run):
+        """Evaluate candidates by the strategy; returns the indices of those to show."""
+        if self.strategy == "lazy":
+            return self._search_lazily(run)
+        if self.strategy == "random":
+            candidates = sampled(self.param_grid, self.n_candidates, self.random_state)
+        else:
+            candidates = list(ParameterGrid(self.param_grid))
+        indices = run.add(candidates)
+        if self.strategy != "halving":
+            run.evaluate(indices)
+            return indices
+        alive = indices
+        for fold in run.folds:
+            run.evaluate(alive, [fold])
+            if run.interrupted:
+                break
+            keep = max(1, round(len(alive) / self.factor))
+            alive = [alive[i] for i in np.argsort(-run.mean_scores(alive), kind="stable")[:keep]]
+        return indices
+
+    def _search_lazily(self, run):
+        ParameterGrid(self.param_grid)
+
+        def evaluate(candidates):
+            run.evaluate(run.add(candidates))
+            done = run.finished()
+            if run.interrupted:
+                raise KeyboardInterrupt
+            return done[int(np.argmax(run.mean_scores(done)))], run.candidates
+
+        try:
+            lazily(self.param_grid, evaluate)
+        except KeyboardInterrupt:
+            run.interrupted = True
+        return list(range(len(run.candidates)))
+
+    def _store(self, candidates, table, refit_metric):
+        """Results in scikit-learn's form."""
+        done = [row for row in table if not np.isnan(row["fit_time"])]
+        _warn_or_raise_about_fit_failures(done, self.error_score)
+        if callable(self.scoring):
+            _insert_error_scores(table, self.error_score)
+        first = table[0]["test_scores"]
+        self.multimetric_ = isinstance(first, dict)
+        if callable(self.scoring) and self.multimetric_:
+            self._check_refit_for_multimetric(first)
+            refit_metric = self.refit
+        with warnings.catch_warnings():
+            if len(done) < len(table):
+                # folds that were spared on purpose
+                warnings.filterwarnings("ignore", message="One or more of the test scores")
+            results = self._format_results(candidates, self.n_splits_, table)
+        self.cv_results_ = results
+        if self.refit or not self.multimetric_:
+            self.best_index_ = self._select_best_index(self.refit, refit_metric, results)
+            if not callable(self.refit):
+                self.best_score_ = results[f"mean_test_{refit_metric}"][self.best_index_]
+            self.best_params_ = results["params"][self.best_index_]
+
+    def _refit(self, X, y, options):
+        self.best_estimator_ = clone(self.estimator).set_params(
+            **clone(self.best_params_, safe=False)
+        )
+        self.best_estimator_.fit(X, y, **options)
+        if hasattr(self.best_estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.best_estimator_.feature_names_in_
