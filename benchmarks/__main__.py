@@ -2,7 +2,7 @@
 
 import argparse
 
-from . import csrl, defaults, linear, mlodm, papers, pml, rank, scale
+from . import csrl, defaults, linear, mlodm, papers, pml, rank, scale, search
 
 COMMANDS = {
     "csrl": csrl,
@@ -13,6 +13,7 @@ COMMANDS = {
     "pml": pml,
     "rank": rank,
     "scale": scale,
+    "search": search,
 }
 
 

@@ -6,11 +6,9 @@ divided by the smallest one; printed is the mean of these ratios over the data s
 
 import numpy as np
 
-from skml_odm.kernels import make_kernel
-
 from .data import load_as_in_paper
 from .paper_000 import PAPER
-from .search import cross_validate
+from .search import path_search
 
 THETA = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7)
 MU = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
@@ -24,12 +22,11 @@ def run(arguments):
     ratios = []
     for name in PAPER:
         split = load_as_in_paper(name)
-        gamma = make_kernel("rbf", "scale", 3, 0.0, split.X_train).gamma
-        candidates = [
-            {"gamma": gamma, "C": 1.0, "theta": theta, "mu": mu} for theta in THETA for mu in MU
-        ]
-        losses = cross_validate(split.X_train, split.y_train, candidates)
-        ratios.append(losses.reshape(len(THETA), len(MU)) / losses.min())
+        search = path_search({"theta": THETA, "mu": MU}, 2, refit=False)
+        search.fit(split.X_train, split.y_train.astype(int))
+        # the grid is in the order of its parameters' names
+        losses = -search.cv_results_["mean_test_score"].reshape(len(MU), len(THETA)).T
+        ratios.append(losses / losses.min())
         print(f"{name}: best {100 * losses.min():.2f}, worst {100 * losses.max():.2f}", flush=True)
     print("\n| θ \\ μ | " + " | ".join(f"{mu:g}" for mu in MU) + " |")
     print("|---" * (len(MU) + 1) + "|")

@@ -1,80 +1,123 @@
-"""Cross-validated choice of MLODM's parameters in the grid of paper 000, one part after another.
+"""PathSearchCV against GridSearchCV: the whole grid of paper 000, and a smaller one.
 
-The full grid has 13 · 13 · 9 · 9 points. Here C and γ are searched together at a middling θ and μ,
-then θ and μ together at the best C and γ, then C and γ once more around their best. Work is shared:
-one kernel matrix per fold and γ.
+One run, all searches with the same workers (two by default), each with one thread. GridSearchCV
+over the whole grid would take hours: it gets a random hundredth of the candidates, and times are
+compared per fit.
 """
 
+import time
+
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.metrics import label_ranking_loss
-from sklearn.model_selection import KFold
+from joblib import parallel_config
+from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid
 from threadpoolctl import threadpool_limits
 
-from skml_odm.kernels import Kernel
-from skml_odm.losses import PairLoss
-from skml_odm.operators import KernelOperator
-from skml_odm.solvers.auto import auto
+from skml_odm import MLODM, PathSearchCV
+from skml_odm.metrics import ranking_loss_scorer
 
-GAMMA = 2.0 ** np.arange(-10, 3)
-C = 2.0 ** np.arange(-2, 11)
-TENTHS = np.arange(1, 10) / 10
-N_FOLDS = 5
+from .data import load_as_in_paper
 
-
-def search(X, y, n_jobs=2):
-    """Return the chosen parameters (dict) and their cross-validated ranking loss."""
-    middling = {"theta": 0.3, "mu": 0.3}
-    best, _ = _best(X, y, [{"gamma": g, "C": c, **middling} for g in GAMMA for c in C], n_jobs)
-    best, _ = _best(X, y, [{**best, "theta": t, "mu": u} for t in TENTHS for u in TENTHS], n_jobs)
-    near = [
-        {**best, "gamma": best["gamma"] * g, "C": best["C"] * c}
-        for g in (0.5, 1, 2)
-        for c in (0.25, 0.5, 1, 2, 4)
-        if GAMMA[0] <= best["gamma"] * g <= GAMMA[-1] and C[0] <= best["C"] * c <= C[-1]
-    ]
-    return _best(X, y, near, n_jobs)
+POWERS = {"C": (2.0 ** np.arange(-2, 11)).tolist(), "gamma": (2.0 ** np.arange(-10, 3)).tolist()}
+TENTHS = (np.arange(1, 10) / 10).tolist()
+# paper 000: 13 · 13 · 9 · 9 candidates
+GRID = {**POWERS, "theta": TENTHS, "mu": TENTHS}
+FOLDS = KFold(5, shuffle=True, random_state=0)
+SHARE = 0.01
 
 
-def _best(X, y, candidates, n_jobs):
-    losses = cross_validate(X, y, candidates, n_jobs)
-    # of equally good candidates the first, which has the smallest C
-    winner = int(np.argmin(losses))
-    return candidates[winner], losses[winner]
-
-
-def cross_validate(X, y, candidates, n_jobs=2):
-    """The ranking loss of each candidate, averaged over the folds."""
-    folds = list(KFold(N_FOLDS, shuffle=True, random_state=0).split(X))
-    by_gamma: dict = {}
-    for index, candidate in enumerate(candidates):
-        by_gamma.setdefault(candidate["gamma"], []).append(index)
-    tasks = [
-        (gamma, indices[part::2], fold)
-        for gamma, indices in by_gamma.items()
-        for part in range(2)
-        for fold in folds
-    ]
-    losses = Parallel(n_jobs=n_jobs)(
-        delayed(_fold_losses)(X, y, gamma, [candidates[i] for i in indices], fold)
-        for gamma, indices, fold in tasks
+def add_arguments(parser):
+    parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
+    parser.add_argument(
+        "--parts", nargs="*", default=["grid", "yeast", "dask"], help="grid, yeast, dask"
     )
-    total = np.zeros(len(candidates))
-    for (_, indices, _), values in zip(tasks, losses, strict=True):
-        total[indices] += values
-    return total / len(folds)
 
 
-def _fold_losses(X, y, gamma, candidates, fold):
-    train, test = fold
+def run(arguments):
+    # workers limit themselves; this is for what the searches do between
     with threadpool_limits(1):
-        kernel = Kernel("rbf", gamma, 3, 0.0)
-        operator = KernelOperator(kernel.matrix(X[train]), intercept=True)
-        between = kernel.between(X[test], X[train])
-        losses = []
-        for candidate in candidates:
-            loss = PairLoss(y[train], candidate["C"], candidate["theta"], candidate["mu"])
-            result = auto(operator, loss, tol=1e-3, max_iter=300, random_state=0)
-            scores = between @ result.coefficients + result.intercept
-            losses.append(label_ranking_loss(y[test], scores))
-    return losses
+        if "grid" in arguments.parts:
+            whole_grid(arguments.jobs)
+        if "yeast" in arguments.parts:
+            powers_of_yeast(arguments.jobs)
+        if "dask" in arguments.parts:
+            dask_workers()
+
+
+def path_search(grid, jobs, **options):
+    """The search of paper 000's protocol."""
+    return PathSearchCV(
+        MLODM(random_state=0), grid, FOLDS, ranking_loss_scorer, n_jobs=jobs, **options
+    )
+
+
+def seconds(search, split):
+    start = time.perf_counter()
+    search.fit(split.X_train, split.y_train.astype(int))
+    return time.perf_counter() - start
+
+
+def whole_grid(jobs):
+    split = load_as_in_paper("emotions")
+    candidates = list(ParameterGrid(GRID))
+    search = path_search(GRID, jobs, refit=False)
+    ours = seconds(search, split)
+    n_fits = len(candidates) * search.n_splits_
+    print(f"emotions, whole grid: {n_fits} fits in {ours / 60:.1f} minutes (wanted 10)", flush=True)
+    chosen = np.random.default_rng(0).choice(len(candidates), round(SHARE * len(candidates)), False)
+    some = [{name: [value] for name, value in candidates[index].items()} for index in chosen]
+    grid_search = GridSearchCV(
+        MLODM(random_state=0), some, cv=FOLDS, scoring=ranking_loss_scorer, n_jobs=jobs, refit=False
+    )
+    theirs = seconds(grid_search, split)
+    per_fit = theirs / (len(some) * search.n_splits_), ours / n_fits
+    print(
+        f"ms per fit: GridSearchCV on 1 % of it {1e3 * per_fit[0]:.2f}, PathSearchCV "
+        f"{1e3 * per_fit[1]:.2f}: {per_fit[0] / per_fit[1]:.1f} times (wanted 15)",
+        flush=True,
+    )
+    same = np.abs(
+        search.cv_results_["mean_test_score"][chosen] - grid_search.cv_results_["mean_test_score"]
+    )
+    print(f"ranking losses of these candidates differ by {same.max():.1e} at most (tol 1e-3)")
+
+
+def powers_of_yeast(jobs):
+    split = load_as_in_paper("yeast")
+    ours = seconds(path_search(POWERS, jobs, refit=False), split)
+    grid_search = GridSearchCV(
+        MLODM(random_state=0),
+        POWERS,
+        cv=FOLDS,
+        scoring=ranking_loss_scorer,
+        n_jobs=jobs,
+        refit=False,
+    )
+    theirs = seconds(grid_search, split)
+    print(
+        f"yeast, C x gamma: GridSearchCV {theirs:.0f} s, PathSearchCV {ours:.0f} s: "
+        f"{theirs / ours:.1f} times (wanted 5)",
+        flush=True,
+    )
+
+
+def dask_workers():
+    from distributed import Client, LocalCluster
+
+    split = load_as_in_paper("yeast")
+    grid = {**POWERS, "C": POWERS["C"][:9]}
+    times = []
+    for n_workers in (1, 2):
+        options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
+        with (
+            LocalCluster(n_workers=n_workers, **options) as cluster,
+            Client(cluster),
+            parallel_config(backend="dask"),
+        ):
+            warm = path_search({"C": [1.0], "gamma": [0.01, 0.1]}, -1, refit=False)
+            seconds(warm, split)
+            times.append(min(seconds(path_search(grid, -1, refit=False), split) for _ in range(2)))
+    print(
+        f"yeast, 9 x 13 candidates on Dask: one worker {times[0]:.1f} s, two {times[1]:.1f} s: "
+        f"{times[0] / times[1]:.2f} times (wanted 1.6)",
+        flush=True,
+    )

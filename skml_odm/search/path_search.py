@@ -98,7 +98,7 @@ class PathSearchCV(BaseSearchCV):
     >>> grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.001, 0.01]}
     >>> search = PathSearchCV(MLODM(random_state=0), grid, cv=3, scoring=ranking_loss_scorer)
     >>> search.fit(X[:300], y[:300]).best_params_
-    {'C': 10.0, 'gamma': 0.001}
+    {'C': 10.0, 'gamma': 0.01}
     """
 
     # scores on the training rows are not computed
