@@ -91,8 +91,8 @@ def page(rows):
         "`MLODM` with its default intercept and threshold, fitted on the training part of the",
         "publishers' split (features scaled to [0, 1] on that part). C, γ, θ and μ are chosen by",
         "5-fold cross-validation of the ranking loss on the training part, in the paper's whole",
-        "grid of 13 · 13 · 9 · 9 candidates (`PathSearchCV`); of equally good ones the first, which",
-        "has the smallest C. The test part is used once.",
+        "grid of 13 · 13 · 9 · 9 candidates (`PathSearchCV`); of equally good ones the first,",
+        "which has the smallest C. The test part is used once.",
         "",
     ]
     for column, name in enumerate(MEASURES):
