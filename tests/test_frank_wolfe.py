@@ -39,14 +39,22 @@ def make_problem(seed, largest=40):
     return KernelOperator(pairwise_kernels(X, metric=kernel), intercept), loss
 
 
-def stored_pairs(loss):
-    """Every label pair as (row, relevant, irrelevant label), in the order of the multipliers."""
-    return sorted((tuple(map(int, pair)) for pair in pair_rows(loss)), key=lambda p: (*p[1:], p[0]))
+def all_pairs(loss):
+    """Every label pair as (row, relevant, irrelevant label)."""
+    return [tuple(map(int, pair)) for pair in pair_rows(loss)]
+
+
+def multipliers(point, pairs):
+    """α of all pairs."""
+    *active, values = point.iterate.multipliers()
+    alpha = dict(zip(zip(*(part.tolist() for part in active), strict=True), values, strict=True))
+    assert alpha.keys() <= set(pairs)
+    return np.array([alpha.get(pair, 0.0) for pair in pairs])
 
 
 def explicit_theta(operator, loss):
     """Θ of Eq. 38, and H."""
-    pairs = stored_pairs(loss)
+    pairs = all_pairs(loss)
     rows = [i for i, _, _ in pairs]
     H = np.zeros((loss.shape[1], len(pairs)))
     for at, (_, k, label) in enumerate(pairs):
@@ -57,7 +65,7 @@ def explicit_theta(operator, loss):
 
 def check_state(point, theta, pairs):
     """Vertex and value of the recursions are those of the explicit gradient."""
-    alpha = point.iterate.multipliers()
+    alpha = multipliers(point, pairs)
     assert alpha.min() >= 0.0
     assert alpha.sum() == pytest.approx(1.0)
     gradient = theta @ alpha
@@ -75,9 +83,9 @@ def test_vertices_and_values_are_those_of_the_explicit_matrix(seed, pairwise):
     operator, loss = make_problem(seed)
     rng = np.random.default_rng(seed)
     theta, _ = explicit_theta(operator, loss)
-    pairs = stored_pairs(loss)
+    pairs = all_pairs(loss)
     point = Point(operator, loss, pairwise)
-    free = np.flatnonzero(point.iterate.multipliers() == 0.0)
+    free = np.flatnonzero(multipliers(point, pairs) == 0.0)
     for at in rng.permutation(free)[: rng.integers(len(free) + 1)]:
         point.iterate.put(*pairs[at], rng.exponential())
     point.refresh()
@@ -96,7 +104,7 @@ def test_certificate_and_coefficients_are_those_of_the_explicit_matrix(seed, pai
     point.refresh()
     point.advance(30, 0.0, 0.0)
     certificate = point.refresh()
-    alpha = point.iterate.multipliers()
+    alpha = multipliers(point, all_pairs(loss))
     value, gradient = 0.5 * alpha @ theta @ alpha, theta @ alpha
     assert certificate.value == pytest.approx(value, rel=1e-12)
     assert certificate.promise == pytest.approx(2 * value - gradient.min(), rel=1e-6, abs=1e-12)
@@ -105,7 +113,7 @@ def test_certificate_and_coefficients_are_those_of_the_explicit_matrix(seed, pai
     # never worse than the paper's bound
     assert certificate.difference <= max(certificate.promise, 0.0) + 1e-12
     A = np.zeros(loss.shape)
-    for at, (i, _, _) in enumerate(stored_pairs(loss)):
+    for at, (i, _, _) in enumerate(all_pairs(loss)):
         A[i] += alpha[at] * H[:, at]
     np.testing.assert_allclose(point.coefficients, A, atol=1e-14)
     np.testing.assert_allclose(point.scores, full_matrix(operator) @ A, atol=1e-12)
@@ -182,7 +190,7 @@ def test_the_papers_criterion(pairwise):
     promises = [point.refresh().promise]
     while promises[-1] > 1e-3:
         point.advance(1, 1e-12, 1e-3)
-        alpha = point.iterate.multipliers()
+        alpha = multipliers(point, all_pairs(loss))
         promises.append(alpha @ theta @ alpha - (theta @ alpha).min())
     assert result.n_iter == len(promises) - 1
 
