@@ -17,8 +17,8 @@ from .newton import newton_steps
 
 # Descent that needs more epochs than this, at the rate of its last ones, makes way for Newton's
 # method. Sparse features make Newton's products slower, not descent.
-PATIENCE = 20
-WINDOW = 4
+PATIENCE = 40
+WINDOW = 5
 SPARSE_PATIENCE = 150
 SPARSE_WINDOW = 8
 STUCK = 0.95
@@ -168,11 +168,11 @@ def newton_to_rounding(operator, loss, *, tol, max_iter, start=None, verbose=0):
 def _slow(gaps, tol, patience, window):
     """Whether descent would need more epochs than its patience, at the rate of a window.
 
-    A gap that two epochs have hardly moved from 1, its value at zero, tells as much already;
-    kernels so narrow that descent is fast have gaps above 1 there.
+    A gap that three epochs have hardly moved from 1, its value at zero, tells as much already;
+    kernels so narrow that descent is fast have gaps above 1 there, or smaller ones.
     """
-    if len(gaps) == 2:
-        return STUCK <= gaps[1] <= 1.0
+    if len(gaps) == 3:
+        return STUCK <= gaps[2] <= 1.0
     # an intercept that overshoots makes gaps go up and down
     lowest = list(itertools.accumulate(gaps, min))
     return len(gaps) >= window and epochs_left(lowest[-window:], tol) > patience
