@@ -3,6 +3,8 @@
 The explicit matrix Θ over all label pairs is what the solver never forms; here it is formed.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 from problems import full_matrix, pair_rows, random_indicator
@@ -11,8 +13,9 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from skml_odm.losses import PairLoss
 from skml_odm.operators import KernelOperator, LinearOperator
 from skml_odm.rank_cvm import lowest_vertex, scaled
+from skml_odm.solvers import _frank_wolfe
 from skml_odm.solvers.auto import auto
-from skml_odm.solvers.frank_wolfe import Point, frank_wolfe
+from skml_odm.solvers.frank_wolfe import Point, by_labels, frank_wolfe
 from skml_odm.solvers.iteration import conclude
 from skml_odm.solvers.newton import newton
 
@@ -74,6 +77,28 @@ def check_state(point, theta, pairs):
     at = pairs.index((row, up, down))
     assert gradient[at] == pytest.approx(gradient.min(), rel=1e-8, abs=1e-10)
     assert point.iterate.value == pytest.approx(0.5 * alpha @ theta @ alpha, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_pair_has_one_place_in_the_blocks(seed):
+    """And rows of the same labels stand together, so that no order has fewer label sets in turn."""
+    _, loss = make_problem(seed, largest=90)
+    rows = by_labels(loss, np.flatnonzero(loss.n_pairs))
+    assert sorted(rows) == np.flatnonzero(loss.n_pairs).tolist()
+    sets = [frozenset(loss.order[i, : loss.n_relevant[i]].tolist()) for i in rows]
+    assert 1 + sum(a != b for a, b in itertools.pairwise(sets)) == len(set(sets))
+    start, blocks, ridge = _frank_wolfe.lay_out(rows, loss.order, loss.n_relevant)
+    q = loss.shape[1]
+    found = []
+    for group in range(q * q):
+        places = blocks[start[group] : start[group + 1]]
+        assert np.all(places % 4 == 0) and np.all(np.diff(places) > 0)
+        taken = ridge.reshape(-1, 4)[start[group] : start[group + 1]] == 0.0
+        assert taken.any(axis=1).all()
+        at, lane = np.nonzero(taken)
+        found += [(int(rows[place]), group // q, group % q) for place in places[at] + lane]
+    assert np.isinf(ridge).sum() == len(ridge) - len(found)
+    assert sorted(found) == sorted(all_pairs(loss))
 
 
 @pytest.mark.parametrize("pairwise", [False, True])
