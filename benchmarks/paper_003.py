@@ -71,7 +71,7 @@ NOTES = """\
 
 - The paper ends Rank-SVM after 50 Frank-Wolfe iterations, with relative gaps of 9 % on medical,
   3 % on genbase and 1 % on emotions (ours with `max_iter=50`), and Rank-CVM at |z| ≤ 10⁻³,
-  where its objective is still 7 % (emotions) to 48 % (scene) too large. Ours are the optima.
+  where its objective is still 8 % (emotions) to 52 % (scene) too large. Ours are the optima.
   Early stopping is a regulariser of its own: parameters that were tuned for stopped models need
   not be the best ones for solved ones.
 - Rank-SVM on genbase and medical: unregularised biases cost accuracy where most labels are

@@ -3,6 +3,8 @@
 The explicit matrix Θ over all label pairs is what the solver never forms; here it is formed.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 from problems import full_matrix, pair_rows, random_indicator
@@ -11,8 +13,9 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from skml_odm.losses import PairLoss
 from skml_odm.operators import KernelOperator, LinearOperator
 from skml_odm.rank_cvm import lowest_vertex, scaled
+from skml_odm.solvers import _frank_wolfe
 from skml_odm.solvers.auto import auto
-from skml_odm.solvers.frank_wolfe import Point, frank_wolfe
+from skml_odm.solvers.frank_wolfe import Point, by_labels, frank_wolfe
 from skml_odm.solvers.iteration import conclude
 from skml_odm.solvers.newton import newton
 
@@ -39,14 +42,22 @@ def make_problem(seed, largest=40):
     return KernelOperator(pairwise_kernels(X, metric=kernel), intercept), loss
 
 
-def stored_pairs(loss):
-    """Every label pair as (row, relevant, irrelevant label), in the order of the multipliers."""
-    return sorted((tuple(map(int, pair)) for pair in pair_rows(loss)), key=lambda p: (*p[1:], p[0]))
+def all_pairs(loss):
+    """Every label pair as (row, relevant, irrelevant label)."""
+    return [tuple(map(int, pair)) for pair in pair_rows(loss)]
+
+
+def multipliers(point, pairs):
+    """α of all pairs."""
+    *active, values = point.iterate.multipliers()
+    alpha = dict(zip(zip(*(part.tolist() for part in active), strict=True), values, strict=True))
+    assert alpha.keys() <= set(pairs)
+    return np.array([alpha.get(pair, 0.0) for pair in pairs])
 
 
 def explicit_theta(operator, loss):
     """Θ of Eq. 38, and H."""
-    pairs = stored_pairs(loss)
+    pairs = all_pairs(loss)
     rows = [i for i, _, _ in pairs]
     H = np.zeros((loss.shape[1], len(pairs)))
     for at, (_, k, label) in enumerate(pairs):
@@ -57,7 +68,7 @@ def explicit_theta(operator, loss):
 
 def check_state(point, theta, pairs):
     """Vertex and value of the recursions are those of the explicit gradient."""
-    alpha = point.iterate.multipliers()
+    alpha = multipliers(point, pairs)
     assert alpha.min() >= 0.0
     assert alpha.sum() == pytest.approx(1.0)
     gradient = theta @ alpha
@@ -68,6 +79,28 @@ def check_state(point, theta, pairs):
     assert point.iterate.value == pytest.approx(0.5 * alpha @ theta @ alpha, rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_every_pair_has_one_place_in_the_blocks(seed):
+    """And rows of the same labels stand together, so that no order has fewer label sets in turn."""
+    _, loss = make_problem(seed, largest=90)
+    rows = by_labels(loss, np.flatnonzero(loss.n_pairs))
+    assert sorted(rows) == np.flatnonzero(loss.n_pairs).tolist()
+    sets = [frozenset(loss.order[i, : loss.n_relevant[i]].tolist()) for i in rows]
+    assert 1 + sum(a != b for a, b in itertools.pairwise(sets)) == len(set(sets))
+    start, blocks, ridge = _frank_wolfe.lay_out(rows, loss.order, loss.n_relevant)
+    q = loss.shape[1]
+    found = []
+    for group in range(q * q):
+        places = blocks[start[group] : start[group + 1]]
+        assert np.all(places % 4 == 0) and np.all(np.diff(places) > 0)
+        taken = ridge.reshape(-1, 4)[start[group] : start[group + 1]] == 0.0
+        assert taken.any(axis=1).all()
+        at, lane = np.nonzero(taken)
+        found += [(int(rows[place]), group // q, group % q) for place in places[at] + lane]
+    assert np.isinf(ridge).sum() == len(ridge) - len(found)
+    assert sorted(found) == sorted(all_pairs(loss))
+
+
 @pytest.mark.parametrize("pairwise", [False, True])
 @pytest.mark.parametrize("seed", range(24))
 def test_vertices_and_values_are_those_of_the_explicit_matrix(seed, pairwise):
@@ -75,9 +108,9 @@ def test_vertices_and_values_are_those_of_the_explicit_matrix(seed, pairwise):
     operator, loss = make_problem(seed)
     rng = np.random.default_rng(seed)
     theta, _ = explicit_theta(operator, loss)
-    pairs = stored_pairs(loss)
+    pairs = all_pairs(loss)
     point = Point(operator, loss, pairwise)
-    free = np.flatnonzero(point.iterate.multipliers() == 0.0)
+    free = np.flatnonzero(multipliers(point, pairs) == 0.0)
     for at in rng.permutation(free)[: rng.integers(len(free) + 1)]:
         point.iterate.put(*pairs[at], rng.exponential())
     point.refresh()
@@ -96,7 +129,7 @@ def test_certificate_and_coefficients_are_those_of_the_explicit_matrix(seed, pai
     point.refresh()
     point.advance(30, 0.0, 0.0)
     certificate = point.refresh()
-    alpha = point.iterate.multipliers()
+    alpha = multipliers(point, all_pairs(loss))
     value, gradient = 0.5 * alpha @ theta @ alpha, theta @ alpha
     assert certificate.value == pytest.approx(value, rel=1e-12)
     assert certificate.promise == pytest.approx(2 * value - gradient.min(), rel=1e-6, abs=1e-12)
@@ -105,7 +138,7 @@ def test_certificate_and_coefficients_are_those_of_the_explicit_matrix(seed, pai
     # never worse than the paper's bound
     assert certificate.difference <= max(certificate.promise, 0.0) + 1e-12
     A = np.zeros(loss.shape)
-    for at, (i, _, _) in enumerate(stored_pairs(loss)):
+    for at, (i, _, _) in enumerate(all_pairs(loss)):
         A[i] += alpha[at] * H[:, at]
     np.testing.assert_allclose(point.coefficients, A, atol=1e-14)
     np.testing.assert_allclose(point.scores, full_matrix(operator) @ A, atol=1e-12)
@@ -182,7 +215,7 @@ def test_the_papers_criterion(pairwise):
     promises = [point.refresh().promise]
     while promises[-1] > 1e-3:
         point.advance(1, 1e-12, 1e-3)
-        alpha = point.iterate.multipliers()
+        alpha = multipliers(point, all_pairs(loss))
         promises.append(alpha @ theta @ alpha - (theta @ alpha).min())
     assert result.n_iter == len(promises) - 1
 

@@ -8,7 +8,7 @@ from problems import optimum_by_quadratic_program, primal_value, random_problem
 
 from skml_odm.losses import PairLoss
 from skml_odm.operators import KernelOperator
-from skml_odm.solvers.auto import auto
+from skml_odm.solvers.auto import PATIENCE, WINDOW, _slow, auto
 from skml_odm.solvers.bcd import MultiplicativeBlocks, bcd
 from skml_odm.solvers.newton import newton
 
@@ -109,6 +109,24 @@ def test_auto_hands_over_to_newton():
     problem = KernelOperator(K, True), PairLoss(rng.random((200, 5)) < 0.4, 512.0, 0.2, 0.5)
     assert auto(*problem, tol=1e-6, max_iter=2000).gap <= 1e-6
     assert bcd(*problem, tol=1e-6, max_iter=30).gap > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("gaps", "slow"),
+    [
+        # scene with two kernels, and yeast: 20, 7 and 10 epochs in all
+        ([0.954, 0.808, 0.615, 0.446, 0.312], False),
+        ([1.195, 0.992, 0.300, 0.089, 0.021], False),
+        ([1.14, 0.135, 0.0485, 0.00899, 0.00652], False),
+        # wide kernels, large C: more than 150
+        ([0.994, 0.983], True),
+        ([0.999, 0.995], True),
+        ([0.973, 0.936, 0.900, 0.869, 0.836], True),
+    ],
+)
+def test_auto_gives_up_descent_that_is_slow_and_no_other(gaps, slow):
+    told = [_slow(gaps[:n], 1e-3, PATIENCE, WINDOW) for n in range(1, len(gaps) + 1)]
+    assert told == [False] * (len(gaps) - 1) + [slow]
 
 
 def test_iterations_are_bounded_and_the_gap_still_true():

@@ -6,11 +6,14 @@ A pair (i, k, l) has the derivative g = f_ik − f_il + α_ikl/c_i, F = K A the 
 coefficients A = Hα. A step moves weight λ to the pair of smallest g: all the paper's gradient
 vector over Σ|Y||N| pairs needs is two columns of F, which change by ±λ K_:i.
 
-Pairs are stored group by group, one group for every two labels (k, l). A step with the vertex
-(i, k*, l*) changes the g of row j in a group by λ s K_ij, s = [k=k*] + [l=l*] − [k=l*] − [l=k*]. So
-a lower bound of the smallest g of a group can be carried along: it rises by λ s min K_:i or falls
-by λ |s| max K_:i. Most of that is the same for all rows, and a group is looked at only if its bound
-is below the best pair so far; the pair found is exactly the best.
+Pairs are stored group by group, one group for every two labels (k, l), and within a group in blocks
+of four rows whose scores stand next to each other. Rows of the same labels do, so that most blocks
+are full.
+
+A step with the vertex (i, k*, l*) changes the g of row j in a group by λ s K_ij, s = [k=k*] +
+[l=l*] − [k=l*] − [l=k*]. So a lower bound of the smallest g of a group can be carried along: it
+rises by λ s min K_:i or falls by λ |s| max K_:i. Most of that is the same for all rows, and a group
+is looked at only if its bound is below the best pair so far; the pair found is exactly the best.
 
 Scores, α, gradients and bounds share a lazy factor, ``scale``, which takes the (1 − λ) of every
 step.
@@ -19,19 +22,33 @@ step.
 from libc.math cimport INFINITY, isnan
 import numpy as np
 
+cdef extern from "_row_blocks.h" nogil:
+    double smallest_slope(
+        const double* up, const double* down, const double* ridge, const int* blocks, Py_ssize_t n)
+    Py_ssize_t find_slope(
+        const double* up, const double* down, const double* ridge, const int* blocks, Py_ssize_t n,
+        double value)
+    void shift_scores(
+        double* up, double* down, const double* column, const int* order, double step,
+        double offset, Py_ssize_t n)
+    void extremes(const double* values, Py_ssize_t n, double* least, double* most)
+
 # Steps of length 1 would lose all that is known; exact arithmetic has none.
 cdef double LONGEST = 1.0 - 1e-6
 
 # The lazy factor is multiplied out before it underflows.
 cdef double SMALLEST_SCALE = 1e-50
 
+# Numbers in a cache line.
+LINE = 8
+
 # A step that lowers W by less than this share of it is rounding.
 cdef double NEGLIGIBLE = 1e-17
 
 
 cdef struct Pair:
-    # Instance, its relevant and irrelevant label, and where its multiplier stands.
-    int row, up, down
+    # Instance and its position, its relevant and irrelevant label, where its multiplier stands.
+    int row, place, up, down
     Py_ssize_t index
     # its derivative when it was last looked at, in stored units
     double slope
@@ -40,6 +57,7 @@ cdef struct Pair:
 PAIR = np.dtype(
     [
         ("row", np.intc),
+        ("place", np.intc),
         ("up", np.intc),
         ("down", np.intc),
         ("index", np.intp),
@@ -49,46 +67,61 @@ PAIR = np.dtype(
 )
 
 
-cdef void shift_scores(
-    double* up, double* down, const double* column, double shift, double step, Py_ssize_t n,
-) noexcept nogil:
-    """up += step · (column + shift); down −= the same"""
-    cdef Py_ssize_t j
-    cdef double change
-    for j in range(n):
-        change = step * (column[j] + shift)
-        up[j] += change
-        down[j] -= change
+def lay_out(const int[::1] rows, const int[:, ::1] order, const int[::1] n_relevant):
+    """The label pairs of some rows in groups of blocks.
+
+    Parameters
+    ----------
+    rows : ndarray of int32
+    order, n_relevant
+        The labels of all rows, relevant ones first, and how many of them are.
+
+    Returns
+    -------
+    start, blocks
+        Where the blocks of group q·k + l begin; the position in ``rows`` of each block's first row.
+    ridge
+        One entry for each of the four rows of a block: zero if the row has the pair, else infinite.
+    """
+    cdef Py_ssize_t q = order.shape[1], at, place, a, b, row, group
+    cdef long long[::1] start = np.zeros(q * q + 1, dtype=np.int64)
+    cdef long long[::1] free
+    # where the last block of every group begins
+    cdef int[::1] last = np.full(q * q, -1, dtype=np.intc)
+    cdef int[::1] blocks
+    cdef double[::1] ridge
+    for at in range(len(rows)):
+        row, place = rows[at], at - at % 4
+        for a in range(n_relevant[row]):
+            for b in range(n_relevant[row], q):
+                group = q * order[row, a] + order[row, b]
+                if last[group] != place:
+                    last[group] = <int> place
+                    start[group + 1] += 1
+    start = np.cumsum(start)
+    blocks = np.empty(start[q * q], dtype=np.intc)
+    ridge = aligned(4 * start[q * q])
+    ridge[:] = INFINITY
+    free = start.copy()
+    last[:] = -1
+    for at in range(len(rows)):
+        row, place = rows[at], at - at % 4
+        for a in range(n_relevant[row]):
+            for b in range(n_relevant[row], q):
+                group = q * order[row, a] + order[row, b]
+                if last[group] != place:
+                    last[group] = <int> place
+                    blocks[free[group]] = <int> place
+                    free[group] += 1
+                ridge[4 * (free[group] - 1) + at % 4] = 0.0
+    return np.asarray(start), np.asarray(blocks), np.asarray(ridge)
 
 
-cdef double smallest_slope(
-    const double* up, const double* down, const double* ridge, const int* rows, Py_ssize_t n,
-) noexcept nogil:
-    """The smallest derivative of a group; four minima, so that none waits for another."""
-    cdef Py_ssize_t p, whole = n - n % 4
-    cdef double a = INFINITY, b = INFINITY, c = INFINITY, d = INFINITY
-    for p in range(0, whole, 4):
-        a = min(a, up[rows[p]] - down[rows[p]] + ridge[p])
-        b = min(b, up[rows[p + 1]] - down[rows[p + 1]] + ridge[p + 1])
-        c = min(c, up[rows[p + 2]] - down[rows[p + 2]] + ridge[p + 2])
-        d = min(d, up[rows[p + 3]] - down[rows[p + 3]] + ridge[p + 3])
-    for p in range(whole, n):
-        a = min(a, up[rows[p]] - down[rows[p]] + ridge[p])
-    return min(min(a, b), min(c, d))
-
-
-cdef double smallest_value(const double* values, double sign, Py_ssize_t n) noexcept nogil:
-    """The smallest of the values times ``sign``."""
-    cdef Py_ssize_t j, whole = n - n % 4
-    cdef double a = INFINITY, b = INFINITY, c = INFINITY, d = INFINITY
-    for j in range(0, whole, 4):
-        a = min(a, sign * values[j])
-        b = min(b, sign * values[j + 1])
-        c = min(c, sign * values[j + 2])
-        d = min(d, sign * values[j + 3])
-    for j in range(whole, n):
-        a = min(a, sign * values[j])
-    return min(min(a, b), min(c, d))
+def aligned(n):
+    """Memory for n numbers that begins where a cache line does."""
+    space = np.empty(n + LINE)
+    skipped = -(space.ctypes.data // space.itemsize) % LINE
+    return space[skipped:skipped + n]
 
 
 cdef class Iterate:
@@ -96,9 +129,11 @@ cdef class Iterate:
 
     Parameters
     ----------
-    start, rows
-        Where the pairs of the labels k and l begin, group q·k + l, and the rows they belong to,
-        in order.
+    rows : ndarray of int32
+        The rows that have pairs, in the order in which their scores are kept; rows of the same
+        labels are best kept together.
+    order, n_relevant
+        The labels of all rows, relevant ones first, and how many of them are.
     weight : ndarray of shape (m,)
         c_i.
     diagonal : ndarray of shape (m,)
@@ -107,21 +142,26 @@ cdef class Iterate:
         What the intercept adds to every kernel value.
     pairwise : bool
         Take weight from the active pair of largest derivative, not from all in proportion.
-    q : int
-        Number of labels.
     """
 
+    # labels and first blocks of the groups
+    cdef const int[::1] ups
+    cdef const int[::1] downs
     cdef const long long[::1] start
-    cdef const int[::1] rows
+    cdef const int[::1] blocks
+    # rows by position, filled up to whole cache lines; and the positions by row
+    cdef int[::1] rows
+    cdef int[::1] places
     cdef const double[::1] weight
     cdef const double[::1] diagonal
     cdef double shift
     cdef bint pairwise
     cdef Py_ssize_t m, q
-    # α/c of all pairs, and the pairs where it is positive
+    # α/c of all pairs, infinite where a block's row has none; and the pairs where it is positive
     cdef double[::1] ridge
     cdef Pair[::1] active
     cdef Py_ssize_t n_active
+    # labels by positions
     cdef double[:, ::1] scores
     # at most the smallest derivative of each group; infinite for those without pairs
     cdef double[::1] bound
@@ -137,16 +177,21 @@ cdef class Iterate:
     cdef readonly bint stalled
     """Whether the last step found nothing to gain."""
 
-    def __init__(self, start, rows, weight, diagonal, shift, pairwise, q):
-        self.start, self.rows, self.weight = start, rows, weight
-        self.diagonal, self.shift, self.pairwise = diagonal, shift, pairwise
-        self.m, self.q = len(diagonal), q
+    def __init__(self, rows, order, n_relevant, weight, diagonal, shift, pairwise):
+        cdef Py_ssize_t width = -(-len(rows) // LINE) * LINE
+        self.weight, self.diagonal, self.shift, self.pairwise = weight, diagonal, shift, pairwise
+        self.m, self.q = order.shape
+        self.start, self.blocks, self.ridge = lay_out(rows, order, n_relevant)
+        labels = np.arange(self.q, dtype=np.intc)
+        self.ups, self.downs = np.repeat(labels, self.q), np.tile(labels, self.q)
+        places = np.empty(self.m, dtype=np.intc)
+        places[rows] = np.arange(len(rows))
+        self.rows, self.places = np.append(rows, rows[:1].repeat(width - len(rows))), places
         # pages that no active pair touches never take memory
-        self.ridge = np.zeros(len(rows))
-        self.active = np.empty(len(rows), dtype=PAIR)
+        self.active = np.empty(len(self.ridge), dtype=PAIR)
         self.n_active = 0
-        self.scores = np.zeros((q, self.m))
-        self.bound = np.full(q * q, INFINITY)
+        self.scores = aligned(self.q * width).reshape(self.q, width)
+        self.bound = np.full(self.q * self.q, INFINITY)
         self.lowest = np.full(self.m, np.nan)
         self.highest = np.full(self.m, np.nan)
         self.scale = 1.0
@@ -154,13 +199,17 @@ cdef class Iterate:
 
     def put(self, int row, int up, int down, double alpha):
         """Give a pair that has none a multiplier; call ``restart`` afterwards."""
-        cdef Py_ssize_t group = up * self.q + down, begin = self.start[group]
-        members = np.asarray(self.rows)[begin:self.start[group + 1]]
-        self.add(Pair(row, up, down, begin + np.searchsorted(members, row), 0.0), alpha)
+        cdef int place = self.places[row]
+        cdef Py_ssize_t block = self.start[up * self.q + down]
+        while self.blocks[block] != place - place % 4:
+            block += 1
+        self.add(Pair(row, place, up, down, 4 * block + place % 4, 0.0), alpha)
 
     def multipliers(self):
-        """α of all pairs, group by group."""
-        return self.scale * np.asarray(self.ridge) * np.take(self.weight, self.rows)
+        """The active pairs as rows, relevant labels, irrelevant labels, and their α."""
+        pairs = np.asarray(self.active)[: self.n_active]
+        ridge, weight = np.take(self.ridge, pairs["index"]), np.take(self.weight, pairs["row"])
+        return pairs["row"], pairs["up"], pairs["down"], self.scale * ridge * weight
 
     def coefficients(self):
         """A (m × q) of the multipliers, which are made to sum to 1 exactly; and Σ α²/c."""
@@ -182,10 +231,12 @@ cdef class Iterate:
             result[pair.row, pair.down] -= alpha
         return np.asarray(result), squares
 
-    def restart(self, double[:, ::1] scores, double value):
-        """Take the scores (q × m) and W of the current multipliers, computed anew."""
-        cdef Py_ssize_t group
-        self.scores = scores
+    def restart(self, const double[:, ::1] scores, double value):
+        """Take the scores (m × q) and W of the current multipliers, computed anew."""
+        cdef Py_ssize_t group, place, k
+        for place in range(len(self.rows)):
+            for k in range(self.q):
+                self.scores[k, place] = scores[self.rows[place], k]
         self.value = value
         self.scale = 1.0
         self.stalled = False
@@ -257,27 +308,25 @@ cdef class Iterate:
                 if found < smallest:
                     smallest = found
                     winner = group
-        self.identify(winner)
+        self.identify(winner, smallest)
 
-    cdef double group_slope(self, Py_ssize_t group) noexcept nogil:
+    cdef inline double group_slope(self, Py_ssize_t group) noexcept nogil:
         cdef Py_ssize_t begin = self.start[group]
         return smallest_slope(
-            &self.scores[group // self.q, 0], &self.scores[group % self.q, 0],
-            &self.ridge[begin], &self.rows[begin], self.start[group + 1] - begin,
+            &self.scores[self.ups[group], 0], &self.scores[self.downs[group], 0],
+            &self.ridge[4 * begin], &self.blocks[begin], self.start[group + 1] - begin,
         )
 
-    cdef void identify(self, Py_ssize_t group) noexcept nogil:
+    cdef void identify(self, Py_ssize_t group, double slope) noexcept nogil:
         """Which pair of the group has its smallest derivative."""
-        cdef Py_ssize_t up = group // self.q, down = group % self.q, at, index = 0
-        cdef double slope, smallest = INFINITY
-        cdef const double* high = &self.scores[up, 0]
-        cdef const double* low = &self.scores[down, 0]
-        for at in range(self.start[group], self.start[group + 1]):
-            slope = high[self.rows[at]] - low[self.rows[at]] + self.ridge[at]
-            if slope < smallest:
-                smallest = slope
-                index = at
-        self.best = Pair(self.rows[index], <int> up, <int> down, index, smallest)
+        cdef int up = self.ups[group], down = self.downs[group]
+        cdef Py_ssize_t begin = self.start[group]
+        cdef Py_ssize_t at = find_slope(
+            &self.scores[up, 0], &self.scores[down, 0], &self.ridge[4 * begin],
+            &self.blocks[begin], self.start[group + 1] - begin, slope,
+        )
+        cdef int place = <int> (self.blocks[begin + at // 4] + at % 4)
+        self.best = Pair(self.rows[place], place, up, down, 4 * begin + at, slope)
 
     cdef void find_away(self) noexcept nogil:
         cdef Py_ssize_t a
@@ -286,7 +335,7 @@ cdef class Iterate:
         for a in range(self.n_active):
             pair = &self.active[a]
             pair.slope = (
-                self.scores[pair.up, pair.row] - self.scores[pair.down, pair.row]
+                self.scores[pair.up, pair.place] - self.scores[pair.down, pair.place]
                 + self.ridge[pair.index]
             )
             if pair.slope > largest:
@@ -367,7 +416,8 @@ cdef class Iterate:
             most = max(most, self.diagonal[pair.row])
             up, down, length = down, up, -length
         shift_scores(
-            &self.scores[up, 0], &self.scores[down, 0], column, self.shift, length, self.m
+            &self.scores[up, 0], &self.scores[down, 0], column, &self.rows[0], length, self.shift,
+            self.rows.shape[0],
         )
         for k in range(q):
             bound[up * q + k] += length * least
@@ -376,12 +426,11 @@ cdef class Iterate:
             bound[k * q + up] -= length * most
 
     cdef void find_extremes(self, Py_ssize_t i, const double* column) noexcept nogil:
-        cdef const double* rest = column + i + 1
-        cdef Py_ssize_t n_rest = self.m - i - 1
-        self.lowest[i] = self.shift + smallest_value(column, 1.0, self.m)
-        self.highest[i] = self.shift - min(
-            smallest_value(column, -1.0, i), smallest_value(rest, -1.0, n_rest)
-        )
+        cdef double least, most, other_least, other_most
+        extremes(column, i, &least, &most)
+        extremes(column + i + 1, self.m - i - 1, &other_least, &other_most)
+        self.lowest[i] = self.shift + min(column[i], min(least, other_least))
+        self.highest[i] = self.shift + max(most, other_most)
 
     cdef void add(self, Pair pair, double alpha) noexcept nogil:
         if self.ridge[pair.index] == 0.0:
@@ -401,7 +450,7 @@ cdef class Iterate:
             if self.ridge[self.active[a].index] == 0.0:
                 self.drop(a)
         for k in range(self.q):
-            for i in range(self.m):
+            for i in range(self.rows.shape[0]):
                 self.scores[k, i] *= self.scale
         for k in range(self.q * self.q):
             self.bound[k] *= self.scale

@@ -17,11 +17,11 @@ from .newton import newton_steps
 
 # Descent that needs more epochs than this, at the rate of its last ones, makes way for Newton's
 # method. Sparse features make Newton's products slower, not descent.
-PATIENCE = 20
-WINDOW = 4
+PATIENCE = 40
+WINDOW = 5
 SPARSE_PATIENCE = 150
 SPARSE_WINDOW = 8
-STUCK = 0.95
+STUCK = 0.98
 
 # Products K V of Newton's first turn; a typical problem takes less.
 FIRST_TURN = 300
@@ -169,10 +169,10 @@ def _slow(gaps, tol, patience, window):
     """Whether descent would need more epochs than its patience, at the rate of a window.
 
     A gap that two epochs have hardly moved from 1, its value at zero, tells as much already;
-    kernels so narrow that descent is fast have gaps above 1 there.
+    kernels so narrow that descent is fast have a gap above 1 at first.
     """
     if len(gaps) == 2:
-        return STUCK <= gaps[1] <= 1.0
+        return STUCK <= gaps[1] <= gaps[0] <= 1.0
     # an intercept that overshoots makes gaps go up and down
     lowest = list(itertools.accumulate(gaps, min))
     return len(gaps) >= window and epochs_left(lowest[-window:], tol) > patience

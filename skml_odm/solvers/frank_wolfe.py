@@ -136,12 +136,17 @@ class Point:
 
     def __init__(self, operator, loss, pairwise):
         self.operator, self.loss = operator, loss
-        q = loss.shape[1]
         shift = float(operator.intercept)
         diagonal = operator.diagonal() + shift
         usable = np.flatnonzero(loss.n_pairs)
         self.iterate = _frank_wolfe.Iterate(
-            *group_pairs(loss, usable), loss.weight, diagonal, shift, pairwise, q
+            by_labels(loss, usable),
+            loss.order,
+            loss.n_relevant,
+            loss.weight,
+            diagonal,
+            shift,
+            pairwise,
         )
         start = usable[np.argmin(2.0 * diagonal[usable] + 1.0 / loss.weight[usable])]
         up, down = loss.order[start, [0, loss.n_relevant[start]]]
@@ -155,7 +160,7 @@ class Point:
         value = 0.5 * (regulariser + squares)
         if not np.isfinite(value):
             raise FloatingPointError("the objective is not finite")
-        self.iterate.restart(np.ascontiguousarray(self.scores.T), value)
+        self.iterate.restart(self.scores, value)
         # at the optimum A / 2W solves Rank-LSVM's problem
         size = 1.0 / (2.0 * value)
         rank_lsvm = self.loss.evaluate(size * self.scores)[0] + 0.5 * size**2 * regulariser
@@ -190,17 +195,9 @@ class Point:
         return n
 
 
-def group_pairs(loss, rows):
-    """The label pairs of some rows by their labels: where group q·k + l begins, and its rows."""
-    q = loss.shape[1]
-    relevant = np.empty((len(rows), q), dtype=bool)
-    np.put_along_axis(
-        relevant, loss.order[rows], np.arange(q) < loss.n_relevant[rows, None], axis=1
-    )
-    members, sizes = [], [np.zeros(1, dtype=np.int64)]
-    for k in range(q):
-        having = np.flatnonzero(relevant[:, k])
-        other, at = np.nonzero(~relevant[having].T)
-        members.append(rows[having[at]])
-        sizes.append(np.bincount(other, minlength=q))
-    return np.cumsum(np.concatenate(sizes)), np.concatenate(members).astype(np.int32)
+def by_labels(loss, rows):
+    """Some rows in an order that keeps those of the same labels together."""
+    relevant = np.empty((len(rows), loss.shape[1]), dtype=bool)
+    slots = np.arange(loss.shape[1]) < loss.n_relevant[rows, None]
+    np.put_along_axis(relevant, loss.order[rows], slots, axis=1)
+    return rows[np.lexsort(np.packbits(relevant, axis=1).T)].astype(np.intc)
