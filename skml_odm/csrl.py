@@ -61,6 +61,9 @@ class CSRL(KernelLabelRanker):
         Order in which rows are visited.
     verbose : int, default=0
         Print a line with the gap for each epoch and Newton round if positive.
+    cache_size : float, default=2000.0
+        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
+        is computed anew, a few rows at a time, whenever it is needed.
 
     Attributes
     ----------
@@ -140,6 +143,7 @@ class CSRL(KernelLabelRanker):
         max_iter=10000,
         random_state=None,
         verbose=0,
+        cache_size=2000.0,
     ):
         self.beta = beta
         self.covariance = covariance
@@ -154,6 +158,7 @@ class CSRL(KernelLabelRanker):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.cache_size = cache_size
 
     def _check_parameters(self):
         check_real("alpha", self.alpha, 0, open_low=True)

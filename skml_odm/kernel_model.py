@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .kernels import Kernel, semidefinite_part
-from .operators import KernelOperator, LinearOperator
+from .operators import ChunkedOperator, KernelOperator, LinearOperator
 from .sharing import ALONE, Alone
 from .validation import (
     as_plain_array,
@@ -30,7 +30,7 @@ class KernelModel(BaseEstimator):
     """A model whose scores are K(x, X) A + b.
 
     A subclass has the parameters ``kernel, gamma, degree, coef0, fit_intercept, tol, max_iter,
-    random_state, verbose`` and the ``trade_off`` between loss and regulariser.
+    random_state, verbose, cache_size`` and the ``trade_off`` between loss and regulariser.
     """
 
     trade_off: ClassVar[str] = "C"
@@ -46,6 +46,7 @@ class KernelModel(BaseEstimator):
     max_iter: Any
     random_state: Any
     verbose: Any
+    cache_size: Any
     _kernel: Kernel
 
     def __sklearn_tags__(self):
@@ -61,6 +62,7 @@ class KernelModel(BaseEstimator):
         check_real("max_iter", self.max_iter, 1, integer=True)
         check_seed(self.random_state)
         check_verbose(self.verbose)
+        check_real("cache_size", self.cache_size, 0)
 
     def _accepted(self):
         """How X is to be validated."""
@@ -86,6 +88,14 @@ class KernelModel(BaseEstimator):
         """K of the training rows; eigenvectors of its positive part if it was indefinite."""
         if self.kernel == "linear":
             return LinearOperator(X, self.fit_intercept), None
+        room, needed = 1e6 * self.cache_size, 8.0 * X.shape[0] ** 2
+        if needed > room and self.kernel != "precomputed":
+            if not self._kernel.always_semidefinite:
+                raise ValueError(
+                    f"cache_size must hold the whole kernel matrix, {needed / 1e6:.0f} MB, for "
+                    f"kernel={self.kernel!r}, which may be indefinite; got {self.cache_size!r}."
+                )
+            return ChunkedOperator(self._kernel, X, self.fit_intercept, room), None
         K, eigenvectors = self._sharing.matrix(self._kernel, X), None
         if not self._kernel.always_semidefinite:
             precision = np.finfo(K.dtype).eps

@@ -48,6 +48,9 @@ class M3L(KernelLabelRanker):
         Order in which rows are visited.
     verbose : int, default=0
         Print a line with the gap for each epoch and Newton round if positive.
+    cache_size : float, default=2000.0
+        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
+        is computed anew, a few rows at a time, whenever it is needed.
 
     Attributes
     ----------
@@ -116,6 +119,7 @@ class M3L(KernelLabelRanker):
         max_iter=10000,
         random_state=None,
         verbose=0,
+        cache_size=2000.0,
     ):
         self.C = C
         self.covariance = covariance
@@ -128,6 +132,7 @@ class M3L(KernelLabelRanker):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.cache_size = cache_size
 
     def _check_parameters(self):
         if isinstance(self.covariance, str):

@@ -77,6 +77,9 @@ class MCODM(KernelClassifier):
         Order in which rows are visited.
     verbose : int, default=0
         Print a line per convex problem if positive.
+    cache_size : float, default=2000.0
+        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
+        is computed anew, a few rows at a time, whenever it is needed.
 
     Attributes
     ----------
@@ -147,6 +150,7 @@ class MCODM(KernelClassifier):
         max_outer_iter=500,
         random_state=None,
         verbose=0,
+        cache_size=2000.0,
     ):
         self.C = C
         self.theta = theta
@@ -163,6 +167,7 @@ class MCODM(KernelClassifier):
         self.max_outer_iter = max_outer_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.cache_size = cache_size
 
     def fit(self, X, y, sample_weight=None):
         self.n_outer_iter_ = self._fit(X, y, sample_weight).n_outer
@@ -192,7 +197,7 @@ class MCODM(KernelClassifier):
             rows = LinearRows(X, self.fit_intercept, k)
         else:
             operator, eigenvectors = self._sharing.operator(self, X)
-            if by_newton and len(codes) <= EXPLICIT:
+            if by_newton and len(codes) <= EXPLICIT and operator.matrix is not None:
                 rows = FeatureRows(operator, k)
             if rows is None or rows.weights.size > DIRECT:
                 rows = KernelRows(operator, k)

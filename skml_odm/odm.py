@@ -50,6 +50,9 @@ class ODM(KernelClassifier):
         Order in which rows are visited.
     verbose : int, default=0
         Print a line per iteration if positive.
+    cache_size : float, default=2000.0
+        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
+        is computed anew, a few rows at a time, whenever it is needed.
 
     Attributes
     ----------
@@ -106,6 +109,7 @@ class ODM(KernelClassifier):
         max_iter=2000,
         random_state=None,
         verbose=0,
+        cache_size=2000.0,
     ):
         self.C = C
         self.theta = theta
@@ -119,6 +123,7 @@ class ODM(KernelClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.cache_size = cache_size
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -5,7 +5,8 @@ Every operator offers the same few things, and no solver needs more:
 ``product(V)``
     K V.
 ``product_rows(rows, V)``, ``spread(rows, V)``, ``gram(rows)``
-    K[rows, :] V, K[:, rows] V and K[rows, rows] for a slice of rows, without the intercept.
+    K[rows, :] V, K[:, rows] V and K among the rows, for a slice or an array of row numbers, without
+    the intercept.
 ``column(i)``, ``diagonal()``
     K[:, i] and the diagonal of K, without the intercept.
 ``follow(A)``
@@ -28,6 +29,9 @@ from sklearn.utils.extmath import row_norms
 
 # One BLAS call does about this many multiplications, so that Ctrl-C is noticed soon.
 WORK_PER_CALL = 4_000_000_000
+
+# Rows of a kernel matrix that are computed at a time.
+CHUNK_ROWS = 256
 
 
 class KernelOperator:
@@ -63,7 +67,9 @@ class KernelOperator:
         return self.matrix[rows].T @ V
 
     def gram(self, rows):
-        return np.ascontiguousarray(self.matrix[rows, rows])
+        if isinstance(rows, slice):
+            return np.ascontiguousarray(self.matrix[rows, rows])
+        return self.matrix[np.ix_(rows, rows)]
 
     def with_intercept(self, intercept):
         return KernelOperator(self.matrix, intercept)
@@ -73,6 +79,104 @@ class KernelOperator:
 
     def diagonal(self):
         return self.matrix.diagonal()
+
+    def follow(self, A):
+        return _KernelFollower(self, A)
+
+
+class ChunkedOperator:
+    """A kernel matrix that is too large to be kept: its rows are computed when they are needed.
+
+    The first rows are kept as far as there is room. Of the others, a product needs the part below
+    the diagonal only.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A positive semidefinite one.
+    X : ndarray or CSR of shape (m, d)
+    intercept : float or bool
+    room : float
+        Bytes for the rows that are kept.
+    kept : ndarray, optional
+        These rows, where they are known.
+    """
+
+    by_rows = False
+    matrix = None
+
+    def __init__(self, kernel, X, intercept, room, kept=None):
+        self.kernel, self.X, self.room = kernel, X, room
+        m = X.shape[0]
+        self.shape = (m, m)
+        self.intercept = float(intercept)
+        n_kept = min(m, int(room // (8 * m)))
+        if kept is None:
+            kept = np.empty((n_kept, m))
+            for rows in self._chunks(0, n_kept):
+                kept[rows] = self._values(rows, slice(None))
+        self.kept = kept
+
+    def _chunks(self, first, stop):
+        for start in range(first, stop, CHUNK_ROWS):
+            yield slice(start, min(start + CHUNK_ROWS, stop))
+
+    def _values(self, rows, columns):
+        """Kernel values between two parts of the rows."""
+        return self.kernel.between(self.X[rows], self.X[columns])
+
+    def _rows(self, rows):
+        """K[rows, :], of not too many rows."""
+        rows = np.arange(self.shape[0])[rows]
+        known = rows < len(self.kept)
+        if known.all():
+            return self.kept[rows]
+        result = np.empty((len(rows), self.shape[1]))
+        result[known] = self.kept[rows[known]]
+        new = rows[~known]
+        result[np.ix_(~known, np.arange(len(self.kept)))] = self.kept[:, new].T
+        later = slice(len(self.kept), None)
+        result[np.ix_(~known, np.arange(self.shape[1])[later])] = self._values(new, later)
+        return result
+
+    def product(self, V):
+        n_kept, m = len(self.kept), self.shape[0]
+        result = np.empty_like(V)
+        np.matmul(self.kept, V, out=result[:n_kept])
+        np.matmul(self.kept[:, n_kept:].T, V[:n_kept], out=result[n_kept:])
+        for rows in self._chunks(n_kept, m):
+            values = self._values(rows, slice(n_kept, rows.stop))
+            result[rows] += values @ V[n_kept : rows.stop]
+            before = slice(n_kept, rows.start)
+            result[before] += values[:, : rows.start - n_kept].T @ V[rows]
+        if self.intercept:
+            result += self.intercept * V.sum(axis=0)
+        return result
+
+    def product_rows(self, rows, V):
+        numbers = np.arange(self.shape[0])[rows]
+        parts = [self._rows(numbers[part]) @ V for part in self._chunks(0, len(numbers))]
+        return np.concatenate(parts)
+
+    def spread(self, rows, V):
+        numbers = np.arange(self.shape[0])[rows]
+        result = np.zeros((self.shape[0], V.shape[1]))
+        for part in self._chunks(0, len(numbers)):
+            result += self._rows(numbers[part]).T @ V[part]
+        return result
+
+    def gram(self, rows):
+        return np.ascontiguousarray(self._values(rows, rows))
+
+    def with_intercept(self, intercept):
+        return ChunkedOperator(self.kernel, self.X, intercept, self.room, self.kept)
+
+    def column(self, i):
+        return self._rows([i])[0]
+
+    def diagonal(self):
+        parts = [self._values(rows, rows).diagonal() for rows in self._chunks(0, self.shape[0])]
+        return np.concatenate(parts)
 
     def follow(self, A):
         return _KernelFollower(self, A)

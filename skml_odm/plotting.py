@@ -83,7 +83,8 @@ def _text(value):
     """Powers of two as such, other numbers in few digits."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return str(value)
-    power = np.log2(float(value)) if value > 0 else 0.5
+    value = float(value)
+    power = np.log2(value) if value > 0 else 0.5
     if power == round(power) and abs(power) > 3:
         return f"$2^{{{round(power)}}}$"
     return f"{value:g}"

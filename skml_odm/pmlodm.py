@@ -76,6 +76,9 @@ class PMLODM(KernelLabelRanker):
         Which rows are left out together by ``confidence="cross-fitted"``.
     verbose : int, default=0
         Print a line with the gap for each iteration if positive.
+    cache_size : float, default=2000.0
+        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
+        is computed anew, a few rows at a time, whenever it is needed.
 
     Attributes
     ----------
@@ -159,6 +162,7 @@ class PMLODM(KernelLabelRanker):
         max_iter=2000,
         random_state=None,
         verbose=0,
+        cache_size=2000.0,
     ):
         self.C = C
         self.confidence = confidence
@@ -179,6 +183,7 @@ class PMLODM(KernelLabelRanker):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.cache_size = cache_size
 
     def fit(self, X, y, confidences=None):
         """Learn from rows X and their candidate labels y.

@@ -59,6 +59,9 @@ class RankCVM(RankLSVM):
         Order in which "auto", "bcd" and "m3" visit the rows.
     verbose : int, default=0
         Print a line with the gap for each iteration if positive.
+    cache_size : float, default=2000.0
+        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
+        is computed anew, a few rows at a time, whenever it is needed.
 
     Attributes
     ----------

@@ -51,6 +51,9 @@ class RankLSVM(KernelLabelRanker):
         Order in which "auto", "bcd" and "m3" visit the rows.
     verbose : int, default=0
         Print a line with the gap for each iteration if positive.
+    cache_size : float, default=2000.0
+        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
+        is computed anew, a few rows at a time, whenever it is needed.
 
     Attributes
     ----------
@@ -123,6 +126,7 @@ class RankLSVM(KernelLabelRanker):
         max_iter=2000,
         random_state=None,
         verbose=0,
+        cache_size=2000.0,
     ):
         self.C = C
         self.kernel = kernel
@@ -136,6 +140,7 @@ class RankLSVM(KernelLabelRanker):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.cache_size = cache_size
 
     def _solve(self, X, operator, indicator, sample_weight):
         return self._minimise(operator, self._loss(indicator, sample_weight))

@@ -66,6 +66,9 @@ class RankSVM(KernelLabelRanker):
         Order in which "auto" and "multipliers" visit the rows.
     verbose : int, default=0
         Print a line with the gap for each iteration if positive.
+    cache_size : float, default=2000.0
+        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
+        is computed anew, a few rows at a time, whenever it is needed.
 
     Attributes
     ----------
@@ -139,6 +142,7 @@ class RankSVM(KernelLabelRanker):
         max_iter=2000,
         random_state=None,
         verbose=0,
+        cache_size=2000.0,
     ):
         self.C = C
         self.kernel = kernel
@@ -152,6 +156,7 @@ class RankSVM(KernelLabelRanker):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.cache_size = cache_size
 
     def _solve(self, X, operator, indicator, sample_weight):
         loss = HingeLoss(indicator, self.C, sample_weight)

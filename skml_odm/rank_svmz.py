@@ -6,7 +6,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .base import KernelLabelRanker
-from .solvers.binary_svm import binary_svms, from_liblinear, from_libsvm, from_zero
+from .operators import ChunkedOperator, LinearOperator
+from .solvers.binary_svm import (
+    LIBSVM_KERNELS,
+    binary_svms,
+    from_liblinear,
+    from_libsvm,
+    from_zero,
+)
 
 
 class RankSVMz(KernelLabelRanker):
@@ -54,6 +61,9 @@ class RankSVMz(KernelLabelRanker):
         Order in which "liblinear" visits the rows.
     verbose : int, default=0
         Print a line with the gap for each label if positive.
+    cache_size : float, default=2000.0
+        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
+        is computed anew, a few rows at a time, whenever it is needed.
 
     Attributes
     ----------
@@ -123,6 +133,7 @@ class RankSVMz(KernelLabelRanker):
         max_iter=10000,
         random_state=None,
         verbose=0,
+        cache_size=2000.0,
     ):
         self.C = C
         self.kernel = kernel
@@ -135,6 +146,7 @@ class RankSVMz(KernelLabelRanker):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.cache_size = cache_size
 
     def _check_parameters(self):
         is_linear = isinstance(self.kernel, str) and self.kernel == "linear"
@@ -150,12 +162,19 @@ class RankSVMz(KernelLabelRanker):
             )
 
     def _solve(self, X, operator, indicator, sample_weight):
+        is_linear = isinstance(operator, LinearOperator)
         by_libsvm = self.solver == "libsvm" or (
-            self.solver == "auto" and operator.matrix is not None and self.fit_intercept
+            self.solver == "auto" and not is_linear and self.fit_intercept
         )
         if by_libsvm:
+            if isinstance(operator, ChunkedOperator) and self.kernel not in LIBSVM_KERNELS:
+                raise ValueError(
+                    "cache_size must hold the whole kernel matrix, "
+                    f"{8e-6 * len(indicator) ** 2:.0f} MB, for kernel={self.kernel!r}; got "
+                    f"{self.cache_size!r}."
+                )
             start = from_libsvm
-        elif operator.matrix is None:
+        elif is_linear:
             start = partial(from_liblinear, random_state=check_random_state(self.random_state))
         else:
             start = from_zero

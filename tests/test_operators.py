@@ -5,17 +5,29 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from skml_odm import MLODM, operators
-from skml_odm.operators import KernelOperator, LinearOperator
+from skml_odm import MCODM, MLODM, ODM, PMLODM, RankSVMz, operators
+from skml_odm.kernels import Kernel
+from skml_odm.operators import ChunkedOperator, KernelOperator, LinearOperator
 
-KINDS = ("kernel", "dense", "csr_matrix", "csr_array")
-SLICES = (slice(0, 5), slice(3, None, 4), slice(0, None), slice(2, 3))
+KINDS = ("kernel", "chunked", "chunked, nothing kept", "dense", "csr_matrix", "csr_array")
+SLICES = (
+    slice(0, 5),
+    slice(3, None, 4),
+    slice(0, None),
+    slice(2, 3),
+    np.array([11, 2, 5, 16]),
+    np.array([3, 0]),
+)
 
 
 def make_operator(kind, X, intercept):
     if kind == "kernel":
         return KernelOperator(X @ X.T, intercept)
+    if kind.startswith("chunked"):
+        room = 0.0 if "nothing" in kind else 8 * 5 * len(X)
+        return ChunkedOperator(Kernel("linear", 1.0, 3, 0.0), X, intercept, room)
     if kind == "dense":
         return LinearOperator(X, intercept)
     return LinearOperator(getattr(sparse, kind)(X), intercept)
@@ -52,7 +64,7 @@ def test_parts_leave_the_intercept_out(kind, intercept, rows):
     np.testing.assert_allclose(operator.product_rows(rows, V), K[rows] @ V, atol=1e-12)
     few = rng.normal(size=(len(X[rows]), 3))
     np.testing.assert_allclose(operator.spread(rows, few), K[:, rows] @ few, atol=1e-12)
-    np.testing.assert_allclose(operator.gram(rows), K[rows, rows], atol=1e-12)
+    np.testing.assert_allclose(operator.gram(rows), K[rows][:, rows], atol=1e-12)
 
 
 def test_parts_are_plain_contiguous_arrays(kind):
@@ -136,3 +148,58 @@ def test_linear_fit_never_forms_the_kernel_matrix(solver, convert):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < m * m * 8 / 10
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(operators, "CHUNK_ROWS", 32)
+
+
+def test_fits_without_a_kernel_matrix(one_of_each, small_chunks):
+    """The same model with nothing, a part, or all of the kernel matrix in memory."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(110, 4))
+    Y = (X @ rng.normal(size=(4, 3)) + 0.3 * rng.normal(size=(110, 3)) > 0.2).astype(int)
+    tol = {"tol": 1e-7, "random_state": 0, "kernel": "rbf"}
+    whole = clone(one_of_each).set_params(**tol).fit(X, Y)
+    for megabytes in (0.0, 0.04):
+        parts = clone(one_of_each).set_params(cache_size=megabytes, **tol).fit(X, Y)
+        assert parts.dual_gap_ <= 1e-7
+        # PMLODM's confidences come from models of a looser tolerance
+        same = 1e-3 if isinstance(whole, PMLODM) else 1e-6
+        assert parts.objective_ == pytest.approx(whole.objective_, rel=same)
+        np.testing.assert_allclose(parts.label_scores(X), whole.label_scores(X), atol=1e-2)
+
+
+@pytest.mark.parametrize("model", [ODM(kernel="rbf"), MCODM(kernel="rbf", mu=0.0)], ids=repr)
+def test_classifiers_without_a_kernel_matrix(model, small_chunks):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(110, 4))
+    y = (X @ rng.normal(size=(4, 2)) > 0) @ ([1, 0] if isinstance(model, ODM) else [1, 2])
+    tol = {"tol": 1e-7, "random_state": 0}
+    whole = clone(model).set_params(**tol).fit(X, y)
+    parts = clone(model).set_params(cache_size=0.02, **tol).fit(X, y)
+    assert parts.objective_ == pytest.approx(whole.objective_, rel=1e-6)
+
+
+def test_memory_without_a_kernel_matrix(small_chunks):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 4))
+    Y = (X @ rng.normal(size=(4, 3)) > 0.2).astype(int)
+    tracemalloc.start()
+    model = MLODM(cache_size=2.0, random_state=0).fit(X, Y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert model.dual_gap_ <= model.tol
+    assert peak < 8e6 < 8 * 1500**2
+
+
+def test_what_needs_the_kernel_matrix():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(90, 3)), rng.integers(2, size=(90, 3))
+    with pytest.raises(ValueError, match="cache_size"):
+        MLODM(kernel="sigmoid", cache_size=0.01).fit(X, Y)
+    with pytest.raises(ValueError, match="cache_size"):
+        RankSVMz(kernel="laplacian", cache_size=0.01).fit(X, Y)
+    with pytest.raises(ValueError, match="cache_size"):
+        MLODM(cache_size=-1.0).fit(X, Y)

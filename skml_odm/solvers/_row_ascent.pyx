@@ -57,14 +57,15 @@ cdef class RowProblem:
 
 
 def sweep_kernel(
-    RowProblem problem, const double[:, ::1] K, double intercept, const Py_ssize_t[::1] rows,
+    RowProblem problem, const double[:, ::1] gram, double intercept, const Py_ssize_t[::1] rows,
     const double[:, ::1] products, double[::1] total, double[::1] surplus,
     double[:, ::1] changes, Py_ssize_t[::1] moved,
 ):
     """Visit a panel of rows, given the products K A (without intercept) from before the panel.
 
-    Returns how many rows moved; the first entries of ``changes`` and ``moved`` tell which and by
-    how much. ``total`` holds the sums of A's columns.
+    ``gram`` is K among the rows of the panel. Returns how many rows moved; the first entries of
+    ``changes`` and ``moved`` tell which of the panel, and by how much. ``total`` holds the sums of
+    A's columns.
     """
     cdef Py_ssize_t q = products.shape[1], n_moved = 0, i, j, k, row
     cdef double* product = <double*> malloc(q * sizeof(double))
@@ -76,12 +77,12 @@ def sweep_kernel(
             for k in range(q):
                 product[k] = products[row, k] + intercept * total[k]
             for j in range(n_moved):
-                add_multiple(product, &changes[j, 0], K[row, moved[j]], q)
+                add_multiple(product, &changes[j, 0], gram[i, moved[j]], q)
             surplus[row] = problem.visit(
-                row, product, K[row, row] + intercept, &changes[n_moved, 0]
+                row, product, gram[i, i] + intercept, &changes[n_moved, 0]
             )
             if problem.moved:
-                moved[n_moved] = row
+                moved[n_moved] = i
                 add_multiple(&total[0], &changes[n_moved, 0], 1.0, q)
                 n_moved += 1
     free(product)

@@ -20,6 +20,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
+from ..operators import ChunkedOperator
 from ._binary_svm import descend
 from .result import Result, Trace, relative_gap
 
@@ -40,6 +41,9 @@ WORK_ON_INNER = 200_000_000
 LIBSVM_TOLERANCE = 1e-6
 # Iterations after which they are taken to be stuck and leave the rest to the steps here.
 LIBSVM_ITERATIONS = 100
+
+# Kernels that LIBSVM has, too.
+LIBSVM_KERNELS = ("rbf", "poly")
 LIBLINEAR_ITERATIONS = 300
 # Marks the dual coefficient of each row in LIBLINEAR's weights; its square is lost in rounding.
 MARK = 2.0**-40
@@ -267,13 +271,19 @@ def from_libsvm(operator, sign, cost, tol, max_iter):
     m = len(sign)
     rows = np.flatnonzero(cost)
     kept = slice(None) if len(rows) == m else rows
-    if operator.matrix is None:
-        kernel, X = "linear", operator.X[kept]
+    parameters: dict = {"kernel": "linear"}
+    if isinstance(operator, ChunkedOperator):
+        # it computes rows of K as it needs them, too
+        k = operator.kernel
+        parameters = {"kernel": k.kind, "gamma": k.gamma, "degree": k.degree, "coef0": k.coef0}
+        X = operator.X[kept]
+    elif operator.matrix is None:
+        X = operator.X[kept]
     else:
-        kernel, X = "precomputed", operator.matrix[kept][:, kept]
+        parameters, X = {"kernel": "precomputed"}, operator.matrix[kept][:, kept]
     machine = SVC(
         C=1.0,
-        kernel=kernel,
+        **parameters,
         tol=max(0.5 * tol, LIBSVM_TOLERANCE),
         max_iter=min(m * min(max_iter, LIBSVM_ITERATIONS), np.iinfo(np.int32).max),
         random_state=0,  # unused, but None would draw from the global generator

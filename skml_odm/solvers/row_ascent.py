@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from ..operators import LinearOperator
 from ._row_ascent import sweep_dense, sweep_kernel, sweep_sparse
 from .iteration import Step, finish
 from .result import TINY, Trace
@@ -70,7 +71,7 @@ def row_ascent_epochs(operator, problem, *, tol, random_state=None, verbose=0):
     trace = Trace("row ascent", verbose)
     rows = problem.rows
     m = len(problem.coefficients)
-    kind = KernelVisits if operator.matrix is not None else LinearVisits
+    kind = LinearVisits if isinstance(operator, LinearOperator) else KernelVisits
     visits: Any = kind(operator, problem.coefficients, rows)
     surplus = np.zeros(m)
     rest, due = np.ones(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
@@ -119,11 +120,12 @@ class KernelVisits:
         """Visit rows in this order; what it cost, in products K V."""
         cost = 0.0
         for start in range(0, len(order), PANEL_ROWS):
+            panel = order[start : start + PANEL_ROWS]
             n_moved = sweep_kernel(
                 self.rows,
-                self.operator.matrix,
+                self.operator.gram(panel),
                 self.operator.intercept,
-                order[start : start + PANEL_ROWS],
+                panel,
                 self.products,
                 self.total,
                 surplus,
@@ -131,7 +133,8 @@ class KernelVisits:
                 self.moved,
             )
             if n_moved:
-                self.products += self.operator.spread(self.moved[:n_moved], self.changes[:n_moved])
+                moved = panel[self.moved[:n_moved]]
+                self.products += self.operator.spread(moved, self.changes[:n_moved])
                 cost += n_moved / len(surplus)
         return cost
 
