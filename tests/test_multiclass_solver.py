@@ -457,3 +457,20 @@ def test_kernel_solution_is_a_minimum():
     for _ in range(50):
         step = rng.normal(size=(len(y), 4)) * 10.0 ** rng.uniform(-5, -1)
         assert value(result.coefficients + step) >= least * (1 - 1e-8)
+
+
+@pytest.mark.parametrize(
+    ("shape", "n_classes", "descent"),
+    [
+        ((10_000, 784), 10, False),
+        ((800, 784), 10, True),
+        ((800, 400), 3, False),
+        ((300, 400), 3, True),
+        ((50, 400), 3, False),
+        ((100_000, 2000), 3, True),
+        ((100_000, 1000), 100, True),
+    ],
+)
+def test_which_problems_are_left_to_descent(shape, n_classes, descent):
+    """Many weights with few rows or too many features; never the problems solved to rounding."""
+    assert multiclass_directions.suits_descent(shape, n_classes) == descent

@@ -144,7 +144,7 @@ def minimise(rows, blocks, goal, max_iter, trace):
             smoothing = min(2.0 * smoothing, MOST_SMOOTHING)
         elif length < (0.5 if near else 0.2):
             smoothing = min(2.0 * smoothing, MOST_SMOOTHING)
-        if length == 1.0:
+        elif length == 1.0:
             smoothing = max(0.5 * smoothing, LEAST_SMOOTHING)
         W, scores = search.at(length)
         # the whole step, even if W does not take it: what they miss of W is then small
