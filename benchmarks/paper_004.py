@@ -63,7 +63,7 @@ scikit-learn's: LinearSVC (LIBLINEAR, at its default limit of iterations), OneVs
 OutputCodeClassifier with as many random columns as an exhaustive code has. The last column is MCODM
 with an RBF kernel on the first 2000 rows of each training part, `gamma="scale"`, θ = 0.2 and
 μ = 0.5, only λ chosen. mnist10k has 10 000 of the paper's 70 000 rows, svmguide4 300 of 612. A
-dash: too large for the method here.
+dash: too large for the method here, or not run yet.
 """
 METHODS = ("mcSVM", "ovaSVM", "ovoSVM", "ecocSVM", "mcODM", "mcODM, RBF")
 
