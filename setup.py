@@ -47,6 +47,8 @@ MODULES = [
     "skml_odm.solvers._covariance_rows",
     "skml_odm.solvers._binary_rows",
     "skml_odm.solvers._multiclass",
+    "skml_odm.solvers._multiclass_sweeps",
+    "skml_odm.solvers._multiclass_smooth",
 ]
 
 

@@ -2,7 +2,7 @@
 
 import argparse
 
-from . import csrl, defaults, linear, mlodm, papers, pml, rank, scale, search
+from . import csrl, defaults, linear, mlodm, papers, pml, rank, search
 
 COMMANDS = {
     "csrl": csrl,
@@ -12,7 +12,6 @@ COMMANDS = {
     "papers": papers,
     "pml": pml,
     "rank": rank,
-    "scale": scale,
     "search": search,
 }
 

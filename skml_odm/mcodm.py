@@ -6,15 +6,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .classifier import KernelClassifier
-from .solvers.multiclass import (
-    SMALL,
-    FeatureRows,
-    KernelRows,
-    LinearRows,
-    descend,
-    make_blocks,
-)
-from .solvers.multiclass_newton import DIRECT, newton
+from .solvers.multiclass import FeatureRows, KernelRows, LinearRows, descend, make_blocks
+from .solvers.multiclass_directions import DIRECT, suits_descent
+from .solvers.multiclass_newton import newton
 from .validation import check_choice, check_real
 
 SOLVERS = ("auto", "newton", "descent")
@@ -60,8 +54,9 @@ class MCODM(KernelClassifier):
         Whether classes have an intercept, regularised like the other weights. The paper has none.
     solver : {"auto", "newton", "descent"}, default="auto"
         "newton" minimises over the weights directly; it needs the default surrogate. "descent" goes
-        from row to row in the dual. "auto" is "newton", but "descent" for a linear kernel with
-        more than 64 rows and 1500 weights (classes times features), or the paper's surrogate.
+        from row to row in the dual. "auto" is "newton", but "descent" for the paper's surrogate and
+        for a linear kernel with more features than rows, or more than 1500 weights (classes times
+        features) and fewer than four rows per feature, or more than 1500 features.
     surrogate : {"runner-up", "paper"}, default="runner-up"
         The convex problem that stands for the objective near a point. "paper" fixes the *score* of
         each row's best other class, as paper 004 does: no majorant, and where it comes to rest
@@ -190,7 +185,7 @@ class MCODM(KernelClassifier):
         moving = self.surrogate == "runner-up"
         linear = self.kernel == "linear"
         by_newton = self.solver == "newton" or (
-            self.solver == "auto" and moving and not (linear and X.shape[1] > X.shape[0] > SMALL)
+            self.solver == "auto" and moving and not (linear and suits_descent(X.shape, k))
         )
         eigenvectors, rows, weights = None, cast(Any, None), cast(Any, None)
         if linear:

@@ -7,16 +7,17 @@ import pytest
 from problems import solve_quadratic_program
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
-from skml_odm.solvers._multiclass import (
-    Blocks,
+from skml_odm.solvers._multiclass import Blocks, solve_block
+from skml_odm.solvers._multiclass_smooth import (
     apply_curvature,
     curvature,
+    curvature_diagonal,
     extrapolate,
     smooth_step,
-    solve_block,
 )
 
 from skml_odm.operators import KernelOperator
+from skml_odm.solvers import multiclass_directions
 from skml_odm.solvers.multiclass import KernelRows, LinearRows, descend, make_blocks
 from skml_odm.solvers.multiclass_newton import newton
 
@@ -233,6 +234,9 @@ def test_derivatives(smoothing):
             difference = np.eye(k)[p // k] - np.eye(k)[p % k]
             H[i] += v * np.outer(difference, difference)
     np.testing.assert_allclose(np.einsum("ipq,iq->ip", H, V), applied, atol=1e-10)
+    diagonal = np.empty((m, k), dtype=np.float32)
+    curvature_diagonal(blocks, smoothing, diagonal)
+    np.testing.assert_allclose(diagonal, np.einsum("ipp->ip", H), rtol=1e-6, atol=1e-6)
 
     extrapolate(blocks, h * V, smoothing)
     np.testing.assert_allclose(blocks.coefficients, forward.coefficients, atol=1e-9)
@@ -308,6 +312,18 @@ def test_majorant_is_at_its_minimum(solver, seed):
     assert least == pytest.approx(value, rel=2e-8)
 
 
+@pytest.mark.parametrize("tol", [0.3, 0.03])
+@pytest.mark.parametrize("seed", range(4))
+def test_rough_descent_certifies_itself(seed, tol):
+    """Rows whose rival has just become another class do not keep descent from ending."""
+    X, y, weight = random_classes(seed, m=120, k=6)
+    result, rows = solve(X, y, 10 * weight, mu=1.0, solver=descend, tol=tol)
+    assert result.converged and result.difference <= tol * result.primal
+    X1 = np.hstack([X, np.ones((len(X), 1))])
+    least = majorant_by_quadratic_program(X1, X1 @ rows.weights, y, 10 * weight, 1.0)
+    assert result.primal - result.difference <= least * (1 + 1e-8)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_both_solvers_agree_where_the_problem_is_convex(seed):
     X, y, weight = random_classes(seed)
@@ -319,14 +335,48 @@ def test_both_solvers_agree_where_the_problem_is_convex(seed):
     assert second.primal == pytest.approx(least, rel=2e-8)
 
 
-def test_conjugate_gradients_and_kernels_find_the_same_point(monkeypatch):
-    from skml_odm.solvers import multiclass_newton
-
+@pytest.mark.parametrize("limits", [{"MOST_FEATURES": 0}, {"MOST_SINGLE": 0.0}, {}])
+def test_conjugate_gradients_find_the_same_point(monkeypatch, limits):
+    """Without a preconditioner, with one in double and in single precision."""
     X, y, weight = random_classes(5)
     direct, _ = solve(X, y, weight, mu=0.0)
-    monkeypatch.setattr(multiclass_newton, "DIRECT", 0)
-    by_gradients, _ = solve(X, y, weight, mu=0.0)
-    np.testing.assert_allclose(by_gradients.scores, direct.scores, atol=1e-3)
+    for name, value in {"DIRECT": 0, **limits}.items():
+        monkeypatch.setattr(multiclass_directions, name, value)
+    for container in (np.asarray, sparse.csr_matrix):
+        by_gradients, _ = solve(container(X), y, weight, mu=0.0)
+        assert by_gradients.converged
+        np.testing.assert_allclose(by_gradients.scores, direct.scores, atol=1e-3)
+
+
+def test_class_blocks_are_the_blocks_of_newtons_equations():
+    X, y, weight = random_classes(5)
+    rows = LinearRows(X, 1.0, 4)
+    blocks = make_blocks(rows, y, weight, 0.8, 1.2, 0.5, 4, True)
+    rng = np.random.RandomState(0)
+    rows.sweep(blocks, 0.0, rng)
+    scores = rows.scores(rows.weights)
+    blocks.set_rivals(scores, at_once=True)
+    smooth_step(blocks, scores, 0.5)
+    precondition = multiclass_directions.ClassBlocks(rows, blocks, 0.5)
+    bent = np.empty_like(scores)
+    for label in range(4):
+        # weights of one class only: what the equations make of them in that class
+        W = np.zeros_like(rows.weights)
+        W[:, label] = rng.standard_normal(len(W))
+        apply_curvature(blocks, rows.scores(W), 0.5, bent)
+        image = (W + rows.combine(bent))[:, label]
+        L = np.tril(precondition.factors[label][0].astype(float))
+        np.testing.assert_allclose(L @ (L.T @ W[:, label]), image, rtol=1e-4, atol=1e-4)
+    residual = rng.standard_normal(rows.weights.shape)
+    residual -= residual.mean(axis=1, keepdims=True)
+    answer = precondition(residual)
+    assert np.vdot(answer, residual) > 0.0
+    np.testing.assert_allclose(answer.sum(axis=1), 0.0, atol=1e-5)
+
+
+def test_kernels_find_the_same_point():
+    X, y, weight = random_classes(5)
+    direct, _ = solve(X, y, weight, mu=0.0)
     for solver in (newton, descend):
         rows = KernelRows(KernelOperator(X @ X.T, 1.0), 4)
         blocks = make_blocks(rows, y, weight, 0.8, 1.2, 0.0, 4, True)
@@ -407,3 +457,20 @@ def test_kernel_solution_is_a_minimum():
     for _ in range(50):
         step = rng.normal(size=(len(y), 4)) * 10.0 ** rng.uniform(-5, -1)
         assert value(result.coefficients + step) >= least * (1 - 1e-8)
+
+
+@pytest.mark.parametrize(
+    ("shape", "n_classes", "descent"),
+    [
+        ((10_000, 784), 10, False),
+        ((800, 784), 10, True),
+        ((800, 400), 3, False),
+        ((300, 400), 3, True),
+        ((50, 400), 3, False),
+        ((100_000, 2000), 3, True),
+        ((100_000, 1000), 100, True),
+    ],
+)
+def test_which_problems_are_left_to_descent(shape, n_classes, descent):
+    """Many weights with few rows or too many features; never the problems solved to rounding."""
+    assert multiclass_directions.suits_descent(shape, n_classes) == descent

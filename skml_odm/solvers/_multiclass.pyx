@@ -26,24 +26,8 @@ after finitely many steps: the sums of a sorted list (paper 004, Eq. 24) without
 
 import numpy as np
 
-ctypedef fused real:
-    float
-    double
-
-ctypedef fused integer:
-    int
-    long long
-
 # Visits that a row may be spared after its block was found all but optimal.
 cdef int LONGEST_REST = 7
-
-
-cdef struct Shape:
-    # the loss, but for the weight
-    double lower
-    double upper
-    double mu
-    bint moving
 
 
 cdef inline double root(
@@ -205,21 +189,6 @@ cdef class Blocks:
         Whether the rival is a class, and not a number.
     """
 
-    cdef readonly int[::1] label
-    cdef readonly double[::1] weight
-    cdef readonly double[::1] diagonal
-    cdef public double[:, ::1] coefficients
-    cdef public double[::1] over
-    cdef public int[::1] rival
-    cdef public int[::1] wanted
-    cdef public double[::1] level
-    cdef unsigned char[::1] rest
-    cdef unsigned char[::1] rested
-    cdef double[::1] room
-    cdef Py_ssize_t[::1] kept
-    cdef Shape shape
-    cdef readonly Py_ssize_t k
-
     def __init__(self, label, weight, diagonal, n_classes, lower, upper, mu, moving):
         m = len(label)
         self.label = label
@@ -268,12 +237,12 @@ cdef class Blocks:
         return total, gap
 
     def set_rivals(self, const double[:, ::1] scores, bint at_once):
-        """Make each row's best other class its rival; returns how many rows have to wait for it.
+        """Make each row's best other class its rival.
 
         Where a moving rival changes and β > 0, the coefficients belong to the old rival. They are
         handed over ``at_once``, or the row waits until its block is solved next.
         """
-        cdef Py_ssize_t i, j, top, y, n_waiting = 0
+        cdef Py_ssize_t i, j, top, y
         with nogil:
             for i in range(scores.shape[0]):
                 y = self.label[i]
@@ -286,13 +255,11 @@ cdef class Blocks:
                 if self.rival[i] != top:
                     if self.shape.moving and self.over[i] > 0.0:
                         if not at_once:
-                            n_waiting += 1
                             self.rest[i] = 0
                             continue
                         self.coefficients[i, self.rival[i]] -= self.over[i]
                         self.coefficients[i, top] += self.over[i]
                     self.rival[i] = <int>top
-        return n_waiting
 
     cdef double visit(
         self, Py_ssize_t i, double* f, double* change, double negligible
@@ -347,321 +314,3 @@ def solve_block(
         &centre[0], k, label, rival, level, kappa, weight, shape, &coefficients[0], &kept[0]
     )
     return A, beta
-
-
-def sweep_dense(
-    Blocks blocks, const real[:, ::1] X, double intercept, double[:, ::1] weights,
-    const Py_ssize_t[::1] order, double negligible,
-):
-    """Visit dense rows in the given order.
-
-    ``weights`` (features + 1 × classes) is W, kept up to date; its last row belongs to a feature
-    that is ``intercept`` in every row. Returns the sum of the gaps as the blocks were met, and the
-    number of rows visited.
-    """
-    cdef Py_ssize_t d = X.shape[1], k = blocks.k, p, i, j, q, n_visited = 0
-    cdef double* f = &blocks.room[0]
-    cdef double* change = f + k
-    cdef double* row
-    cdef const real* x
-    cdef double total = 0.0, value
-    with nogil:
-        for p in range(order.shape[0]):
-            i = order[p]
-            if blocks.rest[i]:
-                blocks.rest[i] -= 1
-                continue
-            n_visited += 1
-            row = &weights[d, 0]
-            for q in range(k):
-                f[q] = intercept * row[q]
-            x = &X[i, 0]
-            for j in range(d):
-                value = x[j]
-                if value != 0.0:
-                    row = &weights[j, 0]
-                    for q in range(k):
-                        f[q] += value * row[q]
-            total += blocks.visit(i, f, change, negligible)
-            if blocks.rest[i]:
-                continue
-            for j in range(d):
-                value = x[j]
-                if value != 0.0:
-                    row = &weights[j, 0]
-                    for q in range(k):
-                        row[q] += value * change[q]
-            row = &weights[d, 0]
-            for q in range(k):
-                row[q] += intercept * change[q]
-    return total, n_visited
-
-
-def sweep_sparse(
-    Blocks blocks, const real[::1] data, const integer[::1] indices, const integer[::1] indptr,
-    double intercept, double[:, ::1] weights, const Py_ssize_t[::1] order, double negligible,
-):
-    """Visit CSR rows in the given order; otherwise as ``sweep_dense``."""
-    cdef Py_ssize_t d = weights.shape[0] - 1, k = blocks.k, p, i, j, q, n_visited = 0
-    cdef double* f = &blocks.room[0]
-    cdef double* change = f + k
-    cdef double* row
-    cdef double total = 0.0, value
-    with nogil:
-        for p in range(order.shape[0]):
-            i = order[p]
-            if blocks.rest[i]:
-                blocks.rest[i] -= 1
-                continue
-            n_visited += 1
-            row = &weights[d, 0]
-            for q in range(k):
-                f[q] = intercept * row[q]
-            for j in range(indptr[i], indptr[i + 1]):
-                value = data[j]
-                row = &weights[indices[j], 0]
-                for q in range(k):
-                    f[q] += value * row[q]
-            total += blocks.visit(i, f, change, negligible)
-            if blocks.rest[i]:
-                continue
-            for j in range(indptr[i], indptr[i + 1]):
-                value = data[j]
-                row = &weights[indices[j], 0]
-                for q in range(k):
-                    row[q] += value * change[q]
-            row = &weights[d, 0]
-            for q in range(k):
-                row[q] += intercept * change[q]
-    return total, n_visited
-
-
-def sweep_panel(
-    Blocks blocks, const double[:, ::1] gram, double[:, ::1] scores, Py_ssize_t first,
-    Py_ssize_t step, const Py_ssize_t[::1] order, double negligible,
-):
-    """Visit the rows first, first + step, … with the given kernel matrix and scores among them.
-
-    ``scores`` (rows × classes) is kept up to date. Returns as ``sweep_dense``.
-    """
-    cdef Py_ssize_t k = blocks.k, n = order.shape[0], p, i, j, q, row, n_visited = 0
-    cdef double* f = &blocks.room[0]
-    cdef double* change = f + k
-    cdef double total = 0.0
-    with nogil:
-        for p in range(n):
-            i = order[p]
-            row = first + i * step
-            if blocks.rest[row]:
-                blocks.rest[row] -= 1
-                continue
-            n_visited += 1
-            for q in range(k):
-                f[q] = scores[i, q]
-            total += blocks.visit(row, f, change, negligible)
-            if blocks.rest[row]:
-                continue
-            for j in range(n):
-                for q in range(k):
-                    scores[j, q] += gram[i, j] * change[q]
-    return total, n_visited
-
-
-def smooth_step(Blocks blocks, const double[:, ::1] scores, double smoothing):
-    """Replace every block by its solution for κ = σ = smoothing/c, whatever the features.
-
-    These are the coefficients −∇ of the loss made smooth: of min_z loss(z) + ‖z − f + σA‖²/2σ at
-    the scores f, A the present coefficients.
-    """
-    cdef Py_ssize_t i, j, k = blocks.k
-    cdef double sigma
-    cdef double* f = &blocks.room[0]
-    cdef double* A
-    with nogil:
-        for i in range(scores.shape[0]):
-            A = &blocks.coefficients[i, 0]
-            sigma = smoothing / blocks.weight[i]
-            for j in range(k):
-                f[j] = scores[i, j] - sigma * A[j]
-            blocks.rival[i] = blocks.wanted[i]
-            blocks.over[i] = solve(
-                f, k, blocks.label[i], blocks.rival[i], blocks.level[i], sigma, blocks.weight[i],
-                blocks.shape, A, &blocks.kept[0],
-            )
-
-
-def curvature(
-    Blocks blocks, double smoothing, Py_ssize_t first, Py_ssize_t[::1] row,
-    Py_ssize_t[::1] pair, double[::1] value,
-):
-    """Second derivatives of the smooth loss of rows first, first + 1, …, where ``smooth_step`` is.
-
-    Moving rivals: the loss knows only differences of scores, so the k × k matrix of a row is a sum
-    of w (e_p − e_q)(e_p − e_q)ᵀ over pairs of classes p > q. Each is one triple: the row, p·k + q,
-    and w. Returns the row to go on with and the number of triples.
-    """
-    cdef Py_ssize_t i = first, j, q, n, k = blocks.k, count = 0, y, r
-    cdef double* A
-    cdef double beta, zeta, over, share, slope, g, c, s, sigma
-    cdef Py_ssize_t* kept = &blocks.kept[0]
-    with nogil:
-        while i < blocks.label.shape[0] and count + (k + 1) * (k + 1) < row.shape[0]:
-            A = &blocks.coefficients[i, 0]
-            y = blocks.label[i]
-            r = blocks.rival[i]
-            beta = blocks.over[i]
-            c = blocks.weight[i]
-            sigma = smoothing / c
-            over = c * blocks.shape.mu
-            share = over / (1.0 + 2.0 * sigma * over)
-            n = 0
-            for j in range(k):
-                if j != y:
-                    zeta = -A[j] + (beta if j == r else 0.0)
-                    if zeta > 0.0 and not (j == r and beta > 0.0):
-                        kept[n] = j
-                        n += 1
-            s = sigma * share if beta > 0.0 else 0.0
-            slope = sigma * (1.0 - s) + 1.0 / c
-            g = 1.0 / (sigma + n * slope)
-            # start' = (1 − s) e_y + s e_r,  a' = g (1_S − n·start'),  β' = share (e_y − e_r + σa')
-            for j in range(n):
-                for q in range(j):
-                    row[count] = i
-                    pair[count] = max(kept[j], kept[q]) * k + min(kept[j], kept[q])
-                    value[count] = slope * g / sigma
-                    count += 1
-                row[count] = i
-                pair[count] = max(kept[j], y) * k + min(kept[j], y)
-                value[count] = (1.0 - s) * g
-                count += 1
-                if s > 0.0:
-                    row[count] = i
-                    pair[count] = max(kept[j], r) * k + min(kept[j], r)
-                    value[count] = s * g
-                    count += 1
-            if beta > 0.0:
-                row[count] = i
-                pair[count] = max(y, r) * k + min(y, r)
-                value[count] = share - n * g * (1.0 - s) * s
-                count += 1
-            i += 1
-    return i, count
-
-
-def extrapolate(Blocks blocks, const double[:, ::1] change, double smoothing):
-    """Follow ``smooth_step`` to first order as scores change, but keep ζ and β feasible."""
-    cdef Py_ssize_t i, j, n, k = blocks.k, y, r
-    cdef double* A
-    cdef const double* f
-    cdef double beta, zeta, over, share, slope, c, s, start, a, total, sigma
-    with nogil:
-        for i in range(change.shape[0]):
-            A = &blocks.coefficients[i, 0]
-            f = &change[i, 0]
-            y = blocks.label[i]
-            r = blocks.rival[i]
-            beta = blocks.over[i]
-            c = blocks.weight[i]
-            sigma = smoothing / c
-            over = c * blocks.shape.mu
-            share = over / (1.0 + (2.0 if blocks.shape.moving else 1.0) * sigma * over)
-            if blocks.shape.moving:
-                A[r] -= beta
-            n = 0
-            total = 0.0
-            for j in range(k):
-                if j != y and A[j] < 0.0 and not (j == r and beta > 0.0):
-                    blocks.kept[n] = j
-                    total += f[j]
-                    n += 1
-            s = sigma * share if beta > 0.0 else 0.0
-            slope = sigma * (1.0 - s) + 1.0 / c
-            start = (1.0 - s) * f[y] + s * f[r]
-            a = (total - n * start) / (sigma + n * slope)
-            total = 0.0
-            for j in range(n):
-                zeta = -A[blocks.kept[j]] + (f[blocks.kept[j]] - start - slope * a) / sigma
-                zeta = zeta if zeta > 0.0 else 0.0
-                A[blocks.kept[j]] = -zeta
-                total += zeta
-            if beta > 0.0:
-                beta += share * (f[y] - f[r] + sigma * a)
-                beta = beta if beta > 0.0 else 0.0
-            blocks.over[i] = beta
-            A[y] = total - beta
-            if blocks.shape.moving:
-                A[r] += beta
-
-
-def apply_curvature(
-    Blocks blocks, const double[:, ::1] change, double smoothing, double[:, ::1] result,
-):
-    """H times a change of scores, H the second derivatives that ``curvature`` lists."""
-    cdef Py_ssize_t i, j, n, k = blocks.k, y, r
-    cdef double* A
-    cdef double* out
-    cdef const double* f
-    cdef double beta, over, share, slope, c, s, start, a, zeta, sigma
-    with nogil:
-        for i in range(change.shape[0]):
-            A = &blocks.coefficients[i, 0]
-            f = &change[i, 0]
-            out = &result[i, 0]
-            y = blocks.label[i]
-            r = blocks.rival[i]
-            beta = blocks.over[i]
-            c = blocks.weight[i]
-            sigma = smoothing / c
-            over = c * blocks.shape.mu
-            share = over / (1.0 + (2.0 if blocks.shape.moving else 1.0) * sigma * over)
-            n = 0
-            a = 0.0
-            for j in range(k):
-                out[j] = 0.0
-                zeta = -A[j] + (beta if j == r and blocks.shape.moving else 0.0)
-                if j != y and zeta > 0.0 and not (j == r and beta > 0.0):
-                    blocks.kept[n] = j
-                    a += f[j]
-                    n += 1
-            s = sigma * share if beta > 0.0 else 0.0
-            slope = sigma * (1.0 - s) + 1.0 / c
-            start = (1.0 - s) * f[y] + s * f[r]
-            a = (a - n * start) / (sigma + n * slope)
-            for j in range(n):
-                out[blocks.kept[j]] = (f[blocks.kept[j]] - start - slope * a) / sigma
-            out[y] = -a
-            if beta > 0.0:
-                beta = share * (f[y] - f[r] + sigma * a)
-                out[y] += beta
-                out[r] -= beta
-
-
-def smooth_loss(
-    Blocks blocks, const double[:, ::1] scores, const double[:, ::1] centre, double smoothing,
-):
-    """The sum of the losses that ``smooth_step`` differentiates, around other coefficients."""
-    cdef Py_ssize_t i, j, k = blocks.k, y
-    cdef double* f = &blocks.room[0]
-    cdef double* A = f + k
-    cdef double total = 0.0, sigma, c, beta, a, over
-    with nogil:
-        for i in range(scores.shape[0]):
-            c = blocks.weight[i]
-            sigma = smoothing / c
-            over = c * blocks.shape.mu
-            y = blocks.label[i]
-            for j in range(k):
-                f[j] = scores[i, j] - sigma * centre[i, j]
-            beta = solve(
-                f, k, y, blocks.rival[i], blocks.level[i], sigma, c, blocks.shape, A,
-                &blocks.kept[0],
-            )
-            # the loss at its minimiser by its derivatives: a²/2c + β²/2cμ
-            a = A[y] + beta
-            total += 0.5 * a * a / c
-            if over > 0.0:
-                total += 0.5 * beta * beta / over
-            for j in range(k):
-                total += 0.5 * sigma * A[j] * A[j]
-    return total

@@ -27,7 +27,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
-from ._multiclass import Blocks, sweep_dense, sweep_panel, sweep_sparse
+from ._multiclass import Blocks
+from ._multiclass_sweeps import sweep_dense, sweep_panel, sweep_sparse
 from .bcd import panels
 from .result import Result, Trace, relative_gap
 
@@ -83,18 +84,17 @@ class LinearRows:
 
     def scores(self, weights):
         """X W, with the intercept."""
-        m = self.X.shape[0]
-        result = np.empty((m, weights.shape[1]))
-        for part in self._parts(m):
-            result[part] = self.X[part] @ weights[:-1]
+        result = np.empty((self.X.shape[0], weights.shape[1]))
+        for part, X in self._parts():
+            result[part] = X @ weights[:-1]
         result += self.intercept * weights[-1]
         return result
 
     def combine(self, coefficients):
         """Xᵀ A, with the intercept."""
         result = np.zeros_like(self.weights)
-        for part in self._parts(self.X.shape[0]):
-            result[:-1] += self.X[part].T @ coefficients[part]
+        for part, X in self._parts():
+            result[:-1] += X.T @ coefficients[part]
         result[-1] = self.intercept * coefficients.sum(axis=0)
         return result
 
@@ -102,9 +102,21 @@ class LinearRows:
         """⟨U, V⟩ of two weights, given the scores of V."""
         return np.vdot(U, V)
 
-    def _parts(self, m):
-        step = max(1, 8 * WORK_PER_CALL // self.work_per_row)
-        return (slice(start, start + step) for start in range(0, m, step))
+    def dense(self, index, precision):
+        """Some rows as a new array, the intercept as last column."""
+        chosen = self.X[index]
+        result = np.empty((len(index), self.X.shape[1] + 1), dtype=precision)
+        result[:, :-1] = chosen.toarray() if sparse.issparse(chosen) else chosen
+        result[:, -1] = self.intercept
+        return result
+
+    def _parts(self):
+        """Slices of the rows, and what they cut out: everything at once where it is little."""
+        m, step = self.X.shape[0], max(1, 8 * WORK_PER_CALL // self.work_per_row)
+        if m <= step:
+            return [(slice(m), self.X)]
+        slices = (slice(start, start + step) for start in range(0, m, step))
+        return ((part, self.X[part]) for part in slices)
 
     def restart(self, blocks):
         """Compute W anew."""
@@ -199,6 +211,13 @@ class KernelRows:
         return scores, loss + 0.5 * np.vdot(A, scores), gap
 
 
+def certificate(rows, blocks, W, scores):
+    """J(W) minus the value of the dual point, where the rivals are those of W."""
+    miss = W - rows.combine(np.asarray(blocks.coefficients))
+    missing = 0.5 * rows.inner(miss, miss, rows.scores(miss) if rows.is_kernel else None)
+    return blocks.certify(scores)[1] + missing
+
+
 def descend(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0):
     """Solve one convex problem after the other by block coordinate descent.
 
@@ -248,17 +267,18 @@ class _Descent:
         blocks.mu = mu
         # with μ = 0 the objective was another one
         point = self.rows.certify(blocks)
-        n_outer, waiting = 0, 0
+        n_outer = 0
         while True:
-            waiting = blocks.set_rivals(point[0], at_once=False)
-            scores, objective, gap = self.rows.certify(blocks)
-            done = waiting == 0 and relative_gap(objective, gap) <= self.goal
+            scores, objective, _ = point
+            gap = self.touching_gap(scores)
+            done = relative_gap(objective, gap) <= self.goal
             if done or n_outer >= max_outer_iter or self.n_iter >= self.max_iter:
                 break
             kept = self.state()
             n_outer += 1
             target = EXACT if self.small else max(NEXT_GAP * target, 0.5 * self.tol)
             before, start = objective, gap
+            blocks.set_rivals(scores, at_once=False)
             point = self.inner(target)
             while point[1] > before and target > 1e-2 * self.tol and self.n_iter < self.max_iter:
                 target = NEXT_GAP * target
@@ -266,12 +286,12 @@ class _Descent:
             self.trace.add(n_outer, point[1], point[2])
             if point[1] >= before and n_outer > 1:
                 self.put_back(kept)
-                scores, objective, gap = self.rows.certify(blocks)
+                scores, objective, _ = self.rows.certify(blocks)
+                gap = self.touching_gap(scores)
                 break
             if self.small and start <= point[2] and point[1] >= before * (1 - ROUNDING):
                 scores, objective, gap = point
                 break
-        converged = waiting == 0 and relative_gap(objective, gap) <= self.tol
         A = np.asarray(blocks.coefficients)
         return MultiClassResult(
             A,
@@ -280,10 +300,23 @@ class _Descent:
             objective,
             gap,
             self.n_iter,
-            converged,
+            relative_gap(objective, gap) <= self.tol,
             self.trace.entries,
             n_outer=n_outer + 1,
         )
+
+    def touching_gap(self, scores):
+        """J(W) minus a dual value of the majorant that touches J at W, whose scores are given.
+
+        Multipliers β of rows whose rival is another class now go over to that one. What the
+        weights XᵀA of these coefficients miss of W is part of the gap.
+        """
+        blocks, rows = self.blocks, self.rows
+        kept = self.state()
+        blocks.set_rivals(scores, at_once=True)
+        gap = certificate(rows, blocks, rows.weights, scores)
+        blocks.coefficients, blocks.over, blocks.rival, blocks.level = kept
+        return gap
 
     @property
     def goal(self):

@@ -9,11 +9,11 @@ to row. One step:
    descent with σ in place of κ. Centred at the coefficients A of the last step, this is the method
    of multipliers for the constraint z = f, and σ need not tend to zero. The coefficients A' of
    the minimisers give the gradient W − XᵀA'.
-3. The Newton direction Δ has the equations (I + Σ_i x_i x_iᵀ ⊗ H_i) Δ = XᵀA' − W. If they are few
-   they are solved directly, otherwise by conjugate gradients, which need nothing but products of
-   X, or of a kernel matrix, with vectors.
-4. The longest of the steps 1, ½, ¼, … that lowers J itself is taken. Where none does, J is too
-   rough, and the smooth function decides; the lowest point so far is kept.
+3. The Newton direction Δ has the equations (I + Σ_i x_i x_iᵀ ⊗ H_i) Δ = XᵀA' − W; see
+   :mod:`.multiclass_directions`.
+4. The first of the steps 1, ½, ¼, … that lowers J itself is taken, or a shorter one that lowers it
+   further. Where none does, J is too rough, and the smooth function decides; the lowest point so
+   far is kept.
 5. Coefficients follow to first order, A' − H XΔ, and are put back into their cone. By the Newton
    equation Xᵀ(A' − H XΔ) = W + Δ, so after a full step they miss W by nothing but that correction.
    This makes the certificate
@@ -23,37 +23,27 @@ to row. One step:
    whose first term is large for other dual points, good a few steps earlier.
 """
 
-import itertools
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
-from ._multiclass import apply_curvature, curvature, extrapolate, smooth_loss, smooth_step
-from .multiclass import EXACT, ROUNDING, SMALL, MultiClassResult
+from ._multiclass_smooth import extrapolate, smooth_loss, smooth_step
+from .multiclass import EXACT, ROUNDING, SMALL, MultiClassResult, certificate
+from .multiclass_directions import newton_direction
 from .result import Trace, relative_gap
 
-# σ is this over c; smaller after full steps once the gap is small, larger after short ones.
-SMOOTHING = 0.1
+# σ is this over c at first; smaller after full steps, larger after short ones.
+SMOOTHING = 1.0
 LEAST_SMOOTHING = 1e-8
 FINISH_GAP = 1e-3
 MOST_SMOOTHING = 10.0
 # Rows that block coordinate descent visits before, per weight, to find a first point; in epochs.
 WARM_VISITS = 60
-FEWEST_EPOCHS, MOST_EPOCHS = 2, 10
+FEWEST_EPOCHS, MOST_EPOCHS = 2, 30
 SHORTEST = 2.0**-12
 # Newton steps in a row without any gain after which a point is taken to be the best.
 PATIENCE = 15
-# Conjugate gradients: the relative residual that is asked for at most, and steps.
-CG_PRECISION = 1e-4
-MOST_CG = 500
-# Equations of a Newton step are solved directly for at most this many weights.
-DIRECT = 1500
-# Multiplications done by one product, so that Ctrl-C is noticed soon.
-WORK_PER_CALL = 200_000_000
-# Second derivatives held at a time.
-TRIPLES = 1_000_000
 
 
 def newton(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0):
@@ -121,7 +111,6 @@ def minimise(rows, blocks, goal, max_iter, trace):
     scores = rows.scores(W)
     smoothing, idle, least = SMOOTHING, 0, np.inf
     best: Any = None
-    direct = not rows.is_kernel and W.size <= DIRECT
     for step in range(max_iter + 1):
         blocks.set_rivals(scores, at_once=True)
         objective = blocks.certify(scores)[0] + 0.5 * rows.inner(W, W, scores)
@@ -145,20 +134,17 @@ def minimise(rows, blocks, goal, max_iter, trace):
         used, centre = smoothing, np.array(blocks.coefficients)
         smooth_step(blocks, scores, used)
         residual = rows.combine(np.asarray(blocks.coefficients)) - W
-        if direct:
-            direction = newton_direction(rows, blocks, used, residual)
-            change = rows.scores(direction)
-        else:
-            enough = 0.02 * goal * objective
-            direction, change = conjugate_gradients(rows, blocks, used, residual, enough)
+        enough = 0.02 * goal * objective
+        direction, change = newton_direction(rows, blocks, used, residual, near, enough)
         search = Search(rows, blocks, W, direction, scores, change)
         length = search.along(search.objective, SHORTEST)
         if length == 0.0:
             # J is too rough to tell a good step; the smooth function does, and the best is kept
             length = search.along(partial(search.smooth, centre, used), SHORTEST)
-        elif length < (1.0 if near else 0.2):
             smoothing = min(2.0 * smoothing, MOST_SMOOTHING)
-        if length == 1.0 and near:
+        elif length < (0.5 if near else 0.2):
+            smoothing = min(2.0 * smoothing, MOST_SMOOTHING)
+        elif length == 1.0:
             smoothing = max(0.5 * smoothing, LEAST_SMOOTHING)
         W, scores = search.at(length)
         # the whole step, even if W does not take it: what they miss of W is then small
@@ -192,13 +178,19 @@ class Search:
         return loss + 0.5 * self.rows.inner(W, W, scores)
 
     def along(self, value, shortest):
-        """The longest step 1, ½, ¼, … that lowers the value, or 0."""
-        before, length = value(*self.start), 1.0
+        """The best of the steps 1, ½, ¼, … up to the first that is worse than the one before.
+
+        Or 0 if none of them lowers the value.
+        """
+        least, best, length = value(*self.start), 0.0, 1.0
         while length >= shortest:
-            if value(*self.at(length)) < before:
-                return length
+            found = value(*self.at(length))
+            if found < least:
+                least, best = found, length
+            elif best > 0.0:
+                break
             length *= 0.5
-        return 0.0
+        return best
 
 
 class Point(NamedTuple):
@@ -229,79 +221,3 @@ class Point(NamedTuple):
         return self.objective < (1 - share) * other.objective or (
             self.objective <= (1 + ROUNDING) * other.objective and self.gap < factor * other.gap
         )
-
-
-def certificate(rows, blocks, W, scores):
-    """J(W) minus the value of the dual point, where the rivals are those of W."""
-    miss = W - rows.combine(np.asarray(blocks.coefficients))
-    missing = 0.5 * rows.inner(miss, miss, rows.scores(miss) if rows.is_kernel else None)
-    return blocks.certify(scores)[1] + missing
-
-
-def conjugate_gradients(rows, blocks, smoothing, residual, enough):
-    """Solve (I + Xᵀ H X) Δ = residual until the squared residual is small; Δ and its scores.
-
-    With a kernel the unknowns are coefficients, Δ + H K Δ = residual, and inner products are those
-    of the weights: every step costs one product with K.
-    """
-    solution = np.zeros_like(residual)
-    change = np.zeros((len(blocks.label), residual.shape[1]))
-    bent = np.empty_like(change)
-    rest = residual.copy()
-    rest_scores = rows.scores(rest)
-    direction, direction_scores = rest.copy(), rest_scores.copy()
-    square = rows.inner(rest, rest, rest_scores)
-    enough = max(enough, CG_PRECISION**2 * square)
-    for _ in range(MOST_CG):
-        if square <= enough:
-            break
-        apply_curvature(blocks, direction_scores, smoothing, bent)
-        image = direction + rows.combine(bent)
-        length = square / rows.inner(image, direction, direction_scores)
-        solution += length * direction
-        change += length * direction_scores
-        rest -= length * image
-        rest_scores = rows.scores(rest)
-        before, square = square, rows.inner(rest, rest, rest_scores)
-        direction = rest + square / before * direction
-        direction_scores = rest_scores + square / before * direction_scores
-    return solution, change
-
-
-def newton_direction(rows, blocks, smoothing, residual):
-    """Solve (I + Σ x xᵀ ⊗ H) Δ = residual."""
-    size, k = residual.shape
-    H = np.zeros((k, size, k, size))
-    room = TRIPLES + (k + 1) ** 2
-    row, pair, value = np.empty(room, np.intp), np.empty(room, np.intp), np.empty(room)
-    start, m = 0, len(blocks.label)
-    while start < m:
-        start, n = curvature(blocks, smoothing, start, row, pair, value)
-        add_curvature(H, rows, row[:n], pair[:n], value[:n])
-    H = H.reshape(k * size, k * size)
-    H.flat[:: k * size + 1] += 1.0
-    factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
-    # H is ordered class by class
-    return cho_solve(factor, residual.T.ravel(), check_finite=False).reshape(k, size).T.copy()
-
-
-def add_curvature(H, rows, row, pair, value):
-    """Add the triples to the lower half of H, many rows of a pair of classes in one product."""
-    k, size = H.shape[:2]
-    most = max(1, WORK_PER_CALL // size**2)
-    # short integers have a radix sort
-    order = np.argsort(pair.astype(np.int16) if k * k < 2**15 else pair, kind="stable")
-    ordered = pair[order]
-    ends = np.flatnonzero(np.diff(ordered, prepend=-1, append=-1))
-    for start, end in itertools.pairwise(ends):
-        p, q = divmod(ordered[start], k)
-        for first in range(start, end, most):
-            members = order[first : min(first + most, end)]
-            X = np.empty((len(members), size))
-            chosen = rows.X[row[members]]
-            X[:, :-1] = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()
-            X[:, -1] = rows.intercept
-            gram = (X * value[members, None]).T @ X
-            H[p, :, p, :] += gram
-            H[q, :, q, :] += gram
-            H[p, :, q, :] -= gram

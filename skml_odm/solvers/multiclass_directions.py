@@ -1,0 +1,174 @@
+"""Newton directions of mcODM: solutions of (I + Σ_i x_i x_iᵀ ⊗ H_i) Δ = R.
+
+Few equations are solved directly. Otherwise conjugate gradients need nothing but products of X, or
+of a kernel matrix, with vectors; where features are not too many, each class has a factored block
+as preconditioner, and a handful of steps suffice.
+"""
+
+import itertools
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, get_blas_funcs
+
+from ._multiclass_smooth import apply_curvature, curvature, curvature_diagonal
+from .multiclass import SMALL
+
+# Equations are solved directly for at most this many weights.
+DIRECT = 1500
+# Features, and entries of all classes' blocks, at most, for which conjugate gradients have a
+# preconditioner; the trace of the blocks up to which these are in single precision.
+MOST_FEATURES = 1500
+MOST_ENTRIES = 2**26
+MOST_SINGLE = 1e6
+# Rows per feature below which a problem with more weights than DIRECT is left to dual descent.
+ROWS_PER_FEATURE = 4
+# Conjugate gradients: the relative residual that is asked for without a preconditioner, and with
+# one until the gap is small and after; steps at most.
+PLAIN = 1e-4
+ROUGH = 0.1
+FINE = 0.01
+MOST_STEPS = 500
+# Multiplications done by one product, so that Ctrl-C is noticed soon.
+WORK_PER_CALL = 200_000_000
+# Second derivatives held at a time.
+TRIPLES = 1_000_000
+
+
+def suits_descent(shape, n_classes):
+    """Whether a linear problem with X of this shape is better left to dual descent."""
+    m, d = shape
+    many = d * n_classes > DIRECT and (m < ROWS_PER_FEATURE * d or not few_features(d, n_classes))
+    return m > SMALL and (d > m or many)
+
+
+def few_features(n_features, n_classes):
+    """Whether the blocks of ``ClassBlocks`` are small enough."""
+    return n_features <= MOST_FEATURES and n_features**2 * n_classes <= MOST_ENTRIES
+
+
+def newton_direction(rows, blocks, smoothing, residual, near, enough):
+    """Δ and its scores.
+
+    Parameters
+    ----------
+    rows : LinearRows or KernelRows
+    blocks : Blocks
+        After ``smooth_step``.
+    smoothing : float
+    residual : ndarray
+        R, of the shape of the weights.
+    near : bool
+        Whether the gap is small, so that precision pays.
+    enough : float
+        Squared residual that is small enough in any case.
+    """
+    if not rows.is_kernel and residual.size <= DIRECT:
+        direction = direct_solution(rows, blocks, smoothing, residual)
+        return direction, rows.scores(direction)
+    precondition: Any = np.array
+    precision = PLAIN
+    if not rows.is_kernel and few_features(*residual.shape):
+        precondition, precision = ClassBlocks(rows, blocks, smoothing), FINE if near else ROUGH
+    return conjugate_gradients(rows, blocks, smoothing, residual, precondition, precision, enough)
+
+
+def conjugate_gradients(rows, blocks, smoothing, residual, precondition, precision, enough):
+    """Solve (I + Xᵀ H X) Δ = residual to a relative precision; returns Δ and its scores.
+
+    The squared residual, in the norm of the preconditioner, need not be below ``enough``. With a
+    kernel the unknowns are coefficients, Δ + H K Δ = residual, and inner products are those of the
+    weights: every step costs one product with K.
+    """
+    solution = np.zeros_like(residual)
+    change = np.zeros((len(blocks.label), residual.shape[1]))
+    bent = np.empty_like(change)
+    rest, direction, direction_scores, square, least = residual.copy(), 0.0, 0.0, 1.0, np.inf
+    for step in range(MOST_STEPS + 1):
+        steepest = precondition(rest)
+        steepest_scores = rows.scores(steepest)
+        before, square = square, rows.inner(rest, steepest, steepest_scores)
+        if square <= (least if step else 0.0) or step == MOST_STEPS:
+            break
+        if step == 0:
+            least = max(enough, precision**2 * square)
+        share = square / before if step else 0.0
+        direction = steepest + share * direction
+        direction_scores = steepest_scores + share * direction_scores
+        apply_curvature(blocks, direction_scores, smoothing, bent)
+        image = direction + rows.combine(bent)
+        length = square / rows.inner(image, direction, direction_scores)
+        solution += length * direction
+        change += length * direction_scores
+        rest -= length * image
+    return solution, change
+
+
+class ClassBlocks:
+    """Preconditioner: the blocks I + Σ_i H_i,ll x_i x_iᵀ of Newton's equations, class by class.
+
+    What it leaves out couples different classes. All weights are changed by vectors that add up to
+    zero over the classes, and so are the solutions.
+    """
+
+    def __init__(self, rows, blocks, smoothing):
+        size, k = rows.weights.shape
+        bends = np.empty((len(blocks.label), k), dtype=np.float32)
+        curvature_diagonal(blocks, smoothing, bends)
+        trace = np.max(np.asarray(blocks.diagonal) @ bends)
+        self.precision = np.float32 if trace <= MOST_SINGLE else np.float64
+        self.factors = [self._factor(rows, bends[:, label], size) for label in range(k)]
+
+    def _factor(self, rows, bend, size):
+        (syrk,) = get_blas_funcs(("syrk",), dtype=self.precision)
+        matrix = np.eye(size, dtype=self.precision, order="F")
+        bent = np.flatnonzero(bend)
+        step = max(1, WORK_PER_CALL // size**2)
+        for start in range(0, len(bent), step):
+            index = bent[start : start + step]
+            X = rows.dense(index, self.precision)
+            X *= np.sqrt(bend[index, None])
+            matrix = syrk(1.0, X.T, beta=1.0, c=matrix, lower=True, overwrite_c=True)
+        return cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+
+    def __call__(self, residual):
+        R = np.asfortranarray(residual, dtype=self.precision)
+        for label, factor in enumerate(self.factors):
+            R[:, label] = cho_solve(factor, R[:, label], check_finite=False)
+        return (R - R.mean(axis=1, keepdims=True)).astype(np.float64, order="C")
+
+
+def direct_solution(rows, blocks, smoothing, residual):
+    """Solve (I + Σ x xᵀ ⊗ H) Δ = residual."""
+    size, k = residual.shape
+    H = np.zeros((k, size, k, size))
+    room = TRIPLES + (k + 1) ** 2
+    row, pair, value = np.empty(room, np.intp), np.empty(room, np.intp), np.empty(room)
+    start, m = 0, len(blocks.label)
+    while start < m:
+        start, n = curvature(blocks, smoothing, start, row, pair, value)
+        add_curvature(H, rows, row[:n], pair[:n], value[:n])
+    H = H.reshape(k * size, k * size)
+    H.flat[:: k * size + 1] += 1.0
+    factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+    # H is ordered class by class
+    return cho_solve(factor, residual.T.ravel(), check_finite=False).reshape(k, size).T.copy()
+
+
+def add_curvature(H, rows, row, pair, value):
+    """Add the triples to the lower half of H, many rows of a pair of classes in one product."""
+    k, size = H.shape[:2]
+    most = max(1, WORK_PER_CALL // size**2)
+    # short integers have a radix sort
+    order = np.argsort(pair.astype(np.int16) if k * k < 2**15 else pair, kind="stable")
+    ordered = pair[order]
+    ends = np.flatnonzero(np.diff(ordered, prepend=-1, append=-1))
+    for start, end in itertools.pairwise(ends):
+        p, q = divmod(ordered[start], k)
+        for first in range(start, end, most):
+            members = order[first : min(first + most, end)]
+            X = rows.dense(row[members], np.float64)
+            gram = (X * value[members, None]).T @ X
+            H[p, :, p, :] += gram
+            H[q, :, q, :] += gram
+            H[p, :, q, :] -= gram
