@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from .bcd import bcd_epochs
+from .features import has_few_features
 from .iteration import conclude
 from .newton import newton_steps
 
@@ -45,7 +46,8 @@ def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
         bcd_epochs(operator, loss, tol=tol, random_state=random_state, verbose=verbose), max_iter
     )
     second_order = Runner(newton_steps(operator, loss, tol=tol, verbose=verbose), max_iter)
-    limits = (SPARSE_PATIENCE, SPARSE_WINDOW) if operator.by_rows else (PATIENCE, WINDOW)
+    slow_products = operator.by_rows and not has_few_features(operator)
+    limits = (SPARSE_PATIENCE, SPARSE_WINDOW) if slow_products else (PATIENCE, WINDOW)
     return take_turns(descent, second_order, lambda runner: _slow(runner.gaps, tol, *limits), tol)
 
 
