@@ -8,6 +8,7 @@ from scipy import sparse
 from skml_odm.losses import PairLoss
 from skml_odm.operators import KernelOperator, LinearOperator
 from skml_odm.solvers.auto import auto
+from skml_odm.solvers.bcd import bcd
 from skml_odm.solvers.features import FeatureDirection, has_few_features
 from skml_odm.solvers.newton import Direction, directions, newton, newton_steps
 
@@ -95,6 +96,6 @@ def test_products_do_not_grow_with_rows_or_C():
 
 def test_descent_makes_way_on_sparse_rows():
     """Where it would take very many epochs, although it visits sparse rows."""
-    operator, loss = problem(2000, 20, 6, 100.0, sparse_rows=True)
-    result = auto(operator, loss, tol=1e-3, max_iter=40, random_state=0)
-    assert result.converged
+    operator, loss = problem(2000, 20, 6, 0.01, sparse_rows=True)
+    assert not bcd(operator, loss, tol=1e-3, max_iter=40, random_state=0).converged
+    assert auto(operator, loss, tol=1e-3, max_iter=40, random_state=0).converged

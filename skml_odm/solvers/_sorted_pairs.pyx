@@ -4,8 +4,8 @@ from libc.math cimport INFINITY
 from skml_odm.solvers._pairs cimport pair_hessian_diagonal, pair_hessian_product, pair_terms
 
 # In pairs of a loop over all of them: what buckets cost per label of the larger side, and per cut.
-cdef Py_ssize_t LABEL_COST = 9
-cdef Py_ssize_t CUT_COST = 60
+cdef Py_ssize_t LABEL_COST = 8
+cdef Py_ssize_t CUT_COST = 30
 
 # Cells of the line per cut, for the search.
 cdef Py_ssize_t CELLS = 8

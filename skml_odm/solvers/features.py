@@ -12,9 +12,12 @@ width. All vectors but the scores Φ w have d rows.
 import numpy as np
 from scipy import sparse
 
-# The eigenvectors of ΦᵀΦ may cost d³ up to so many times the entries of X: as much as some dozens
-# of products.
-MAX_CUBE = 2000.0
+from ..operators import LinearOperator
+
+# An epoch over rows with n entries takes as long as the eigenvectors of ΦᵀΦ where d³ is so many n,
+# and these may take so many epochs.
+CUBE_PER_EPOCH = 300.0
+MAX_EPOCHS = 40.0
 
 MAX_CG = 250
 
@@ -22,14 +25,18 @@ MAX_CG = 250
 SMALLEST = 1e-12
 
 
+def preparation(operator):
+    """How many epochs of descent the eigenvectors take; infinite if the kernel is not linear."""
+    if not isinstance(operator, LinearOperator) or operator.X.shape[1] >= operator.X.shape[0]:
+        return np.inf
+    X = operator.X
+    n_entries = X.nnz if sparse.issparse(X) else X.size
+    return X.shape[1] ** 3 / (CUBE_PER_EPOCH * max(n_entries, 1))
+
+
 def has_few_features(operator):
     """Whether a kernel is linear with features so few that directions are found in weight space."""
-    X = getattr(operator, "X", None)
-    if X is None:
-        return False
-    m, d = X.shape
-    n_entries = X.nnz if sparse.issparse(X) else X.size
-    return d < m and float(d) ** 3 <= MAX_CUBE * n_entries
+    return preparation(operator) <= MAX_EPOCHS
 
 
 class FeatureDirection:
