@@ -6,7 +6,7 @@ from problems import random_indicator
 from scipy import sparse
 
 from skml_odm.losses import PairLoss
-from skml_odm.operators import KernelOperator, LinearOperator
+from skml_odm.operators import ChunkedOperator, KernelOperator, LinearOperator
 from skml_odm.solvers.auto import auto
 from skml_odm.solvers.bcd import bcd
 from skml_odm.solvers.features import FeatureDirection, has_few_features
@@ -67,6 +67,7 @@ def test_which_operators_have_few_features():
     assert not has_few_features(LinearOperator(X[:10], 1.0))
     assert not has_few_features(LinearOperator(sparse.csr_matrix((2000, 1999)), 1.0))
     assert not has_few_features(KernelOperator(X @ X.T, 1.0))
+    assert not has_few_features(ChunkedOperator(None, X, 1.0, 0.0, np.empty((0, 50))))
     assert isinstance(directions(LinearOperator(X, 1.0)), FeatureDirection)
     assert isinstance(directions(KernelOperator(X @ X.T, 1.0)), Direction)
 
