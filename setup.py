@@ -31,6 +31,7 @@ CHECKED = ["-O1"]
 MODULES = [
     "skml_odm._gram",
     "skml_odm.solvers._pair_loss",
+    "skml_odm.solvers._sorted_pairs",
     "skml_odm.solvers._block",
     "skml_odm.solvers._label_blocks",
     "skml_odm.solvers._m3",

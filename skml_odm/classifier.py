@@ -4,12 +4,13 @@ The host's problem transformations want such a classifier inside, not one of its
 """
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from .kernel_model import KernelModel
-from .validation import as_plain_array, check_real
+from .validation import as_plain_array, canonical, check_real
 
 
 class KernelClassifier(ClassifierMixin, KernelModel):
@@ -49,7 +50,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         self._check_common_parameters()
         self._check_parameters()
         X, y = validate_data(self, as_plain_array(X), y, **self._accepted())
-        X = self._training_rows(X)
+        self._check_square(X)
+        X = canonical(X) if sparse.issparse(X) else X
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self.classes_, codes = np.unique(y, return_inverse=True)

@@ -74,15 +74,15 @@ class KernelModel(BaseEstimator):
 
     def _validated(self, X, reset):
         X = validate_data(self, as_plain_array(X), reset=reset, **self._accepted())
-        return self._training_rows(X) if reset else X
+        if reset:
+            self._check_square(X)
+        return canonical(X) if sparse.issparse(X) else X
 
-    def _training_rows(self, X):
-        """Validated rows as solvers take them."""
+    def _check_square(self, X):
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"X must be a square kernel matrix for kernel='precomputed'; got shape {X.shape}."
             )
-        return canonical(X) if sparse.issparse(X) else X
 
     def _operator(self, X):
         """K of the training rows; eigenvectors of its positive part if it was indefinite."""

@@ -36,7 +36,7 @@ def test_label_blocks_invert_the_diagonal(intercept):
     curvature = rng.rand(30, 5) * (rng.rand(30, 5) < 0.5)
     curvature[:, 3] = 0.0
     precondition = LabelPreconditioner(operator, curvature)
-    assert precondition.worthwhile()
+    assert precondition.worthwhile(0)
     assert precondition.factor()
     R = rng.normal(size=(30, 5))
     R -= R.mean(axis=1, keepdims=True)
@@ -64,11 +64,11 @@ def test_label_blocks_say_when_single_precision_fails():
 def test_label_blocks_are_not_for_operators_without_a_matrix(monkeypatch):
     X = np.random.RandomState(0).normal(size=(20, 3))
     curvature = np.eye(20, 4)
-    assert LabelPreconditioner(KernelOperator(X @ X.T, False), curvature).worthwhile()
-    assert not LabelPreconditioner(LinearOperator(X, False), curvature).worthwhile()
+    assert LabelPreconditioner(KernelOperator(X @ X.T, False), curvature).worthwhile(0)
+    assert not LabelPreconditioner(LinearOperator(X, False), curvature).worthwhile(0)
     monkeypatch.setattr(preconditioners, "MAX_BYTES", 10)
     monkeypatch.setattr(preconditioners, "SHARE_OF_K", 0.0)
-    assert not LabelPreconditioner(KernelOperator(X @ X.T, False), curvature).worthwhile()
+    assert not LabelPreconditioner(KernelOperator(X @ X.T, False), curvature).worthwhile(0)
 
 
 def test_label_blocks_save_products(monkeypatch):
@@ -86,7 +86,7 @@ def test_label_blocks_save_products(monkeypatch):
     for name in ("blocks", "landmarks"):
         counts[name] = 0
         if name == "landmarks":
-            monkeypatch.setattr(LabelPreconditioner, "worthwhile", lambda self: False)
+            monkeypatch.setattr(LabelPreconditioner, "worthwhile", lambda self, effort: False)
         result = newton(operator, loss, tol=1e-6, max_iter=100)
         assert result.gap <= 1e-6
         objectives.append(result.primal)
@@ -96,8 +96,8 @@ def test_label_blocks_save_products(monkeypatch):
 
 def test_landmarks_take_over_where_label_blocks_fail(monkeypatch):
     operator, loss = random_problem(3, largest=100)
-    monkeypatch.setattr(LabelPreconditioner, "worthwhile", lambda self: True)
-    monkeypatch.setattr(LabelPreconditioner, "factor", lambda self: False)
+    monkeypatch.setattr(LabelPreconditioner, "worthwhile", lambda self, effort: True)
+    monkeypatch.setattr(LabelPreconditioner, "factor", lambda self, effort: False)
     used = Direction(operator).preconditioner(loss.curvature(np.zeros(loss.shape)))
     assert not used.sharp
     assert newton(operator, loss, tol=1e-6, max_iter=200).gap <= 1e-6

@@ -8,17 +8,34 @@ the proximal step
 κ = K_ii: the new coefficients are A_i = G(f*), which satisfy f* = f⁰ + κ A_i. The objective is
 strongly convex with a piecewise linear gradient, so a semismooth Newton method with a line search
 ends after finitely many steps. Its Hessian (times κ) is I + κ·(weighted bipartite Laplacian): the
-larger side of the bipartition is eliminated, the smaller one factored. Where the smaller side is a
-single label, the other scores are functions of its score, and a root in one variable is sought.
+larger side of the bipartition is eliminated, the smaller one, of p labels, factored. With very many
+labels the pairs are taken bucket by bucket (see ``_sorted_pairs``), and a step costs
+O(q log p + p³). Where the smaller side is a single label, the other scores are functions of its
+score, and a root in one variable is sought.
 """
 
 from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdlib cimport free, malloc
 from skml_odm.solvers._panel cimport add_combination
 from skml_odm.solvers._pairs cimport pair_curvature, pair_terms
+from skml_odm.solvers._sorted_pairs cimport (
+    Buckets,
+    bucket_workspace,
+    cut_line,
+    fill,
+    half_squares,
+    open_buckets,
+    pull_few,
+    row_terms,
+    sort_few,
+)
 
 cdef int MAX_NEWTON = 100
 cdef double ROUNDING = 1e-14
+
+# With so many labels on the smaller and on the larger side buckets beat loops over all pairs.
+cdef Py_ssize_t MIN_FEW = 5
+cdef Py_ssize_t MIN_MANY = 100
 
 
 cdef int cholesky_solve(double* matrix, Py_ssize_t n, double* x) noexcept nogil:
@@ -50,7 +67,7 @@ cdef int cholesky_solve(double* matrix, Py_ssize_t n, double* x) noexcept nogil:
     return 0
 
 
-cdef int newton_direction(
+cdef int pair_direction(
     const double* few, Py_ssize_t n_few, const double* many, Py_ssize_t n_many, double sign,
     double scale, double lower, double upper, double mu,
     double* step_few, double* step_many, double* work,
@@ -106,6 +123,89 @@ cdef int newton_direction(
     for other in range(n_many):
         step_many[other] *= inverse[other]
     return 0
+
+
+cdef int bucket_direction(
+    const Buckets* buckets, double scale, double* step, double* work,
+) noexcept nogil:
+    """The same from buckets, for a row of residuals.
+
+    The larger side's labels of a bucket have the same pairs, and so the same
+    column w of weights (1 and μ times scale): with n of them the smaller side's matrix is
+
+        diag(1 + Σ n w) − Σ n w wᵀ / (1 + 1ᵀw),
+
+    a sum over buckets. A bucket's pairs that fall short are those with the lowest scores, the ones
+    over those with the highest, so that entries are sums over ranges of buckets. ``work`` has room
+    for ``newton_workspace`` doubles.
+    """
+    cdef Py_ssize_t n = buckets.n_few, n_buckets = buckets.n_cuts + 1, a, b, t
+    cdef double* schur = work
+    cdef double* x = schur + n * n
+    # for a rank: the first bucket where it falls short, and one after the last where it is over
+    cdef Py_ssize_t* first = <Py_ssize_t*> (x + n)
+    cdef Py_ssize_t* last = first + n
+    cdef double* below = x + 3 * n
+    # by bucket: 1 / (1 + 1ᵀw); sums over the buckets before, of n / (1 + 1ᵀw) and residuals
+    cdef double* inverse = below + n + 1
+    cdef double* before = inverse + n_buckets
+    cdef double* pulled = before + n_buckets + 1
+    cdef double* many = step + buckets.first_many
+    cdef double* few = step + buckets.first_few
+    cdef double entry, low, mu = buckets.mu
+    for t in range(n_buckets):
+        inverse[t] = 1.0 / (1.0 + scale * buckets.pairs[t])
+        pulled[t + 1] = 0.0
+    for a in range(buckets.n_many):
+        pulled[buckets.bucket[a] + 1] += many[a]
+    before[0] = 0.0
+    pulled[0] = 0.0
+    for t in range(n_buckets):
+        before[t + 1] = before[t] + buckets.count[t] * inverse[t]
+        pulled[t + 1] = pulled[t] + pulled[t + 1] * inverse[t]
+    t = 0
+    for a in range(n):
+        while t < n_buckets and buckets.n_short[t] <= a:
+            t += 1
+        first[a] = t
+    t = 0
+    for a in range(n):
+        while t < n_buckets and buckets.first_over[t] <= a:
+            t += 1
+        last[a] = t
+    # Row a sums to 1 + Σ n w_a / (1 + 1ᵀw): the diagonal is a sum without cancellation.
+    for a in range(n):
+        x[a] = pulled[n_buckets] - pulled[first[a]] + mu * pulled[last[a]]
+        x[a] = few[buckets.place[a]] + scale * x[a]
+        low = before[n_buckets] - before[first[a]]
+        schur[a * n + a] = 1.0 + scale * (low + mu * before[last[a]])
+        for b in range(a):
+            entry = low + mu * mu * before[last[b]]
+            if first[b] < last[a]:
+                entry += mu * (before[last[a]] - before[first[b]])
+            entry *= scale * scale
+            schur[a * n + b] = -entry
+            schur[a * n + a] += entry
+            schur[b * n + b] += entry
+    if cholesky_solve(schur, n, x) != 0:
+        return -1
+    below[0] = 0.0
+    for a in range(n):
+        few[buckets.place[a]] = x[a]
+        below[a + 1] = below[a] + x[a]
+    for t in range(n_buckets):
+        low = below[n] - below[buckets.first_over[t]]
+        pulled[t] = scale * (below[buckets.n_short[t]] + mu * low)
+    for a in range(buckets.n_many):
+        t = buckets.bucket[a]
+        many[a] = (many[a] + pulled[t]) * inverse[t]
+    return 0
+
+
+cdef size_t newton_workspace(Py_ssize_t q) noexcept nogil:
+    """Doubles that a Newton direction needs."""
+    cdef Py_ssize_t by_pairs = (2 + (q // 2 if q < 2 * MIN_MANY else MIN_FEW)) * q
+    return max(by_pairs, (q // 2) * (q // 2 + 4) + 1 + 3 * (q + 1) + 2)
 
 
 cdef double single_label_score(
@@ -183,6 +283,27 @@ cdef double follow_single_label(
     return 0.5 * weight * loss
 
 
+cdef double block_loss(
+    Buckets* buckets, bint in_buckets, const double* f, Py_ssize_t p, Py_ssize_t q, double weight,
+    double lower, double upper, double mu, double* pull, bint* changed,
+) noexcept nogil:
+    """Loss and pair sums.
+
+    With buckets it is told whether the state of a pair is another than in the last call.
+    """
+    cdef Py_ssize_t j
+    if not in_buckets:
+        changed[0] = True
+        return pair_terms(f, p, f + p, q - p, weight, lower, upper, mu, pull, pull + p)
+    changed[0] = sort_few(buckets, f)
+    changed[0] |= cut_line(buckets)
+    changed[0] |= fill(buckets, f, pull)
+    pull_few(buckets, pull)
+    for j in range(q):
+        pull[j] *= weight
+    return weight * half_squares(buckets)
+
+
 cdef double proximal_step(
     const double* centre, double* f, Py_ssize_t p, Py_ssize_t q, double kappa, double weight,
     double lower, double upper, double mu, double loss, double* pull, double* work,
@@ -190,29 +311,39 @@ cdef double proximal_step(
     """Move ``f`` to the minimiser and return its loss.
 
     ``loss`` and ``pull`` are the loss and the pair sums of the starting point; ``pull`` becomes
-    those of the minimiser. ``work`` has room for 4q + q²/2 doubles.
+    those of the minimiser. ``work`` is the part of ``row_workspace`` after three rows.
     """
     cdef double* step = work
     cdef double* trial = work + q
+    cdef double* memory = work + 2 * q
     cdef Py_ssize_t j, s = q - p
     # where the smaller and the larger side begin
     cdef Py_ssize_t few = 0 if p <= s else p, many = p if p <= s else 0
     cdef Py_ssize_t n_few = min(p, s)
     cdef double sign = 1.0 if p <= s else -1.0
-    cdef int _iteration, _halving, patience = 3
-    cdef double trial_loss, trial_value, t, size, noise = 0.0, slope = INFINITY
-    cdef double distance = 0.0, error = INFINITY, previous
+    cdef Buckets buckets
+    cdef bint in_buckets = n_few >= MIN_FEW and q - n_few >= MIN_MANY
+    cdef bint changed = True, settled = False
+    cdef int _iteration, _halving, failed, patience = 3
+    cdef double scale = kappa * weight, value, trial_value = 0.0, t, size, noise = 0.0
+    cdef double distance = 0.0, slope = INFINITY, error = INFINITY, previous
+    # of a residual, relative to the scores
+    cdef double rounding = ROUNDING * (1.0 + scale * (q - n_few))
     if n_few == 1:
         f[few] = single_label_score(
-            f[few], centre[few], centre + many, q - 1, sign, kappa * weight, lower, upper, mu
+            f[few], centre[few], centre + many, q - 1, sign, scale, lower, upper, mu
         )
         return follow_single_label(
             f[few], centre + many, f + many, q - 1, sign, kappa, weight, lower, upper, mu,
             pull + few, pull + many,
         )
+    if in_buckets:
+        open_buckets(&buckets, p, q, lower, upper, mu, memory)
+        block_loss(&buckets, True, f, p, q, weight, lower, upper, mu, pull, &changed)
+        memory += bucket_workspace(q)
     for j in range(q):
         distance += (f[j] - centre[j]) * (f[j] - centre[j])
-    cdef double value = kappa * loss + 0.5 * distance
+    value = kappa * loss + 0.5 * distance
     for _iteration in range(MAX_NEWTON):
         previous = error
         error = 0.0
@@ -223,17 +354,23 @@ cdef double proximal_step(
             trial[j] = step[j]
             error += step[j] * step[j]
             size += f[j] * f[j] + centre[j] * centre[j]
-        if not error > ROUNDING * ROUNDING * size:
+        # A whole step that changed no pair's state ends where the gradient, linear so far, is zero:
+        # only rounding is left, unless the system was ill-conditioned.
+        if not error > (rounding if settled else ROUNDING) ** 2 * size:
             break
         # where the value no longer tells one point from the next, the residual has to fall
         if slope <= noise and error > 0.25 * previous:
             patience -= 1
             if patience == 0:
                 break
-        if newton_direction(
-            f + few, n_few, f + many, q - n_few, sign, kappa * weight, lower, upper, mu,
-            step + few, step + many, work + 2 * q,
-        ) != 0:
+        if in_buckets:
+            failed = bucket_direction(&buckets, scale, step, memory)
+        else:
+            failed = pair_direction(
+                f + few, n_few, f + many, q - n_few, sign, scale, lower, upper, mu,
+                step + few, step + many, memory,
+            )
+        if failed:
             break
         slope = 0.0
         for j in range(q):
@@ -245,23 +382,23 @@ cdef double proximal_step(
             for j in range(q):
                 trial[j] = f[j] + t * step[j]
                 distance += (trial[j] - centre[j]) * (trial[j] - centre[j])
-            trial_loss = pair_terms(
-                trial, p, trial + p, s, weight, lower, upper, mu, pull, pull + p
+            loss = block_loss(
+                &buckets, in_buckets, trial, p, q, weight, lower, upper, mu, pull, &changed
             )
-            trial_value = kappa * trial_loss + 0.5 * distance
+            trial_value = kappa * loss + 0.5 * distance
             if trial_value <= value - 1e-4 * t * slope + noise:
                 break
             t *= 0.5
         for j in range(q):
             f[j] = trial[j]
         value = trial_value
-        loss = trial_loss
+        settled = t == 1.0 and not changed
     return loss
 
 
 cdef size_t row_workspace(Py_ssize_t q) noexcept nogil:
     """Bytes for a row's centre, scores and pulls (q each) and what ``proximal_step`` needs."""
-    return (7 * q + q * q // 2 + 1) * sizeof(double)
+    return (5 * q + bucket_workspace(q) + newton_workspace(q)) * sizeof(double)
 
 
 def sweep(
@@ -324,7 +461,7 @@ def sweep(
                 f[j] = current[row]
                 centre[j] = f[j] - kappa * coefficients[i, row]
                 block_gap += f[j] * coefficients[i, row]
-            loss = pair_terms(f, p, f + p, q - p, weight[i], lower, upper, mu, pull, pull + p)
+            loss = row_terms(f, p, q, weight[i], lower, upper, mu, pull, work + 3 * q)
             block_gap += loss
             gap += block_gap
             if block_gap < negligible:
@@ -389,7 +526,7 @@ def proximal_points(
             for j in range(q):
                 f[j] = scores[i, order[i, j]]
                 centre[j] = f[j] - kappa * coefficients[i, order[i, j]]
-            loss = pair_terms(f, p, f + p, q - p, weight[i], lower, upper, mu, pull, pull + p)
+            loss = row_terms(f, p, q, weight[i], lower, upper, mu, pull, work + 3 * q)
             proximal_step(
                 centre, f, p, q, kappa, weight[i], lower, upper, mu, loss, pull, work + 3 * q
             )

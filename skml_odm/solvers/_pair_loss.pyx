@@ -12,7 +12,13 @@ relevant or irrelevant labels have no pair and contribute zero.
 """
 
 from libc.stdlib cimport free, malloc
-from skml_odm.solvers._pairs cimport pair_curvature, pair_terms
+from skml_odm.solvers._pairs cimport pair_curvature
+from skml_odm.solvers._sorted_pairs cimport (
+    bucket_workspace,
+    row_hessian_diagonal,
+    row_hessian_product,
+    row_terms,
+)
 
 
 def evaluate(
@@ -28,7 +34,7 @@ def evaluate(
     """Return L(scores) and write G(scores) into ``gradient``."""
     cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, p
     cdef double loss = 0.0
-    cdef double* row = <double*> malloc(2 * q * sizeof(double))
+    cdef double* row = <double*> malloc((2 * q + bucket_workspace(q)) * sizeof(double))
     cdef double* pull = row + q
     if row == NULL:
         raise MemoryError()
@@ -41,9 +47,7 @@ def evaluate(
                 continue
             for j in range(q):
                 row[j] = scores[i, order[i, j]]
-            loss += pair_terms(
-                row, p, row + p, q - p, weight[i], lower, upper, mu, pull, pull + p
-            )
+            loss += row_terms(row, p, q, weight[i], lower, upper, mu, pull, row + 2 * q)
             for j in range(p):
                 gradient[i, order[i, j]] = pull[j]
             for j in range(p, q):
@@ -63,13 +67,9 @@ def hessian_product(
     double mu,
     double[:, ::1] result,
 ):
-    """Write D(scores)[direction] into ``result``.
-
-    Row by row it is a graph Laplacian: (D v)_k = Σ_l w_kl (v_k − v_l) over the active pairs.
-    """
-    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, k, other, p
-    cdef double flow, total
-    cdef double* row = <double*> malloc(3 * q * sizeof(double))
+    """Write D(scores)[direction] into ``result``."""
+    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, p
+    cdef double* row = <double*> malloc((3 * q + bucket_workspace(q)) * sizeof(double))
     cdef double* step = row + q
     cdef double* out = row + 2 * q
     if row == NULL:
@@ -84,17 +84,9 @@ def hessian_product(
             for j in range(q):
                 row[j] = scores[i, order[i, j]]
                 step[j] = direction[i, order[i, j]]
-                out[j] = 0.0
-            for k in range(p):
-                total = 0.0
-                for other in range(p, q):
-                    flow = step[k] - step[other]
-                    flow *= pair_curvature(row[k] - row[other], lower, upper, mu)
-                    total += flow
-                    out[other] -= flow
-                out[k] = total
+            row_hessian_product(row, step, p, q, weight[i], lower, upper, mu, out, row + 3 * q)
             for j in range(q):
-                result[i, order[i, j]] = weight[i] * out[j]
+                result[i, order[i, j]] = out[j]
     free(row)
 
 
@@ -142,21 +134,21 @@ def hessian_diagonal(
     double[:, ::1] result,
 ):
     """Write the diagonal of D(scores) into ``result``."""
-    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, a, b, k, other, p
-    cdef double curvature
+    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, p
+    cdef double* row = <double*> malloc((2 * q + bucket_workspace(q)) * sizeof(double))
+    cdef double* out = row + q
+    if row == NULL:
+        raise MemoryError()
     with nogil:
         for i in range(m):
             p = n_relevant[i]
-            for k in range(q):
-                result[i, k] = 0.0
-            if weight[i] == 0.0:
+            if p == 0 or p == q or weight[i] == 0.0:
+                for j in range(q):
+                    result[i, j] = 0.0
                 continue
-            for a in range(p):
-                k = order[i, a]
-                for b in range(p, q):
-                    other = order[i, b]
-                    curvature = weight[i] * pair_curvature(
-                        scores[i, k] - scores[i, other], lower, upper, mu
-                    )
-                    result[i, k] += curvature
-                    result[i, other] += curvature
+            for j in range(q):
+                row[j] = scores[i, order[i, j]]
+            row_hessian_diagonal(row, p, q, weight[i], lower, upper, mu, out, row + 2 * q)
+            for j in range(q):
+                result[i, order[i, j]] = out[j]
+    free(row)

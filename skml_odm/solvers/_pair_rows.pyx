@@ -2,8 +2,8 @@
 
 from libc.stdlib cimport free, malloc
 from skml_odm.solvers._block cimport proximal_step, row_workspace
-from skml_odm.solvers._pairs cimport pair_terms
 from skml_odm.solvers._row_ascent cimport RowProblem
+from skml_odm.solvers._sorted_pairs cimport row_terms
 
 
 cdef class PairRows(RowProblem):
@@ -73,8 +73,8 @@ cdef class PairRows(RowProblem):
             f[j] = met[label]
             centre[j] = f[j] - diagonal * a[label]
             gap += f[j] * a[label]
-        loss = pair_terms(
-            f, p, f + p, q - p, weight, self.lower, self.upper, self.mu, pull, pull + p
+        loss = row_terms(
+            f, p, q, weight, self.lower, self.upper, self.mu, pull, self.work + 3 * q
         )
         gap += loss
         if gap < self.negligible:

@@ -45,4 +45,49 @@ cdef inline double pair_curvature(
     double margin, double lower, double upper, double mu,
 ) noexcept nogil:
     """Second derivative of a pair's loss, before its weight."""
-    return (1.0 if margin < lower else 0.0) + (mu if margin > upper else 0.0)
+    return (1.0 if margin < lower else 0.0) + (mu if margin >= upper else 0.0)
+
+
+cdef inline void pair_hessian_product(
+    const double* u, Py_ssize_t p, const double* v, Py_ssize_t s,
+    double weight, double lower, double upper, double mu,
+    const double* step_u, const double* step_v, double* result_u, double* result_v,
+) noexcept nogil:
+    """The Hessian of all pairs applied to a step.
+
+    It is a graph Laplacian: (D x)_k = Σ_l w_kl (x_k − x_l) over the active pairs.
+    """
+    cdef Py_ssize_t k, other
+    cdef double flow, total
+    for other in range(s):
+        result_v[other] = 0.0
+    for k in range(p):
+        total = 0.0
+        for other in range(s):
+            flow = step_u[k] - step_v[other]
+            flow *= pair_curvature(u[k] - v[other], lower, upper, mu)
+            total += flow
+            result_v[other] -= flow
+        result_u[k] = weight * total
+    for other in range(s):
+        result_v[other] *= weight
+
+
+cdef inline void pair_hessian_diagonal(
+    const double* u, Py_ssize_t p, const double* v, Py_ssize_t s,
+    double weight, double lower, double upper, double mu, double* result_u, double* result_v,
+) noexcept nogil:
+    """The diagonal of the Hessian of all pairs."""
+    cdef Py_ssize_t k, other
+    cdef double curvature, total
+    for other in range(s):
+        result_v[other] = 0.0
+    for k in range(p):
+        total = 0.0
+        for other in range(s):
+            curvature = pair_curvature(u[k] - v[other], lower, upper, mu)
+            total += curvature
+            result_v[other] += curvature
+        result_u[k] = weight * total
+    for other in range(s):
+        result_v[other] *= weight

@@ -12,11 +12,14 @@ import math
 import numpy as np
 
 from .bcd import bcd_epochs
+from .features import has_few_features, preparation
 from .iteration import conclude
 from .newton import newton_steps
 
 # Descent that needs more epochs than this, at the rate of its last ones, makes way for Newton's
-# method. Sparse features make Newton's products slower, not descent.
+# method. Sparse features make Newton's products slower, not descent; where features are few,
+# Newton's method takes few products, once it is prepared.
+FEATURE_PATIENCE = 20
 PATIENCE = 40
 WINDOW = 5
 SPARSE_PATIENCE = 150
@@ -45,7 +48,10 @@ def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
         bcd_epochs(operator, loss, tol=tol, random_state=random_state, verbose=verbose), max_iter
     )
     second_order = Runner(newton_steps(operator, loss, tol=tol, verbose=verbose), max_iter)
-    limits = (SPARSE_PATIENCE, SPARSE_WINDOW) if operator.by_rows else (PATIENCE, WINDOW)
+    if has_few_features(operator):
+        limits = FEATURE_PATIENCE + preparation(operator), WINDOW
+    else:
+        limits = (SPARSE_PATIENCE, SPARSE_WINDOW) if operator.by_rows else (PATIENCE, WINDOW)
     return take_turns(descent, second_order, lambda runner: _slow(runner.gaps, tol, *limits), tol)
 
 

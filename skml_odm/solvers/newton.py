@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from .features import FeatureDirection, has_few_features
 from .iteration import Step, finish
 from .preconditioners import LabelPreconditioner, LandmarkPreconditioner
 from .result import Result, Trace, relative_gap
@@ -75,7 +76,7 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
     problems of one operator.
     """
     trace = Trace("newton", verbose)
-    direction = Direction(operator) if direction is None else direction
+    direction = directions(operator) if direction is None else direction
     A = np.zeros(loss.shape) if start is None else start.copy()
     if scores is None:
         F = np.zeros(loss.shape) if start is None else operator.product(A)
@@ -130,6 +131,13 @@ def proximal_dual_value(operator, loss, A, F, kappa):
     S = loss.proximal_points(F, A, kappa)
     value, G = loss.evaluate(S)
     return value + np.vdot(G, S) - 0.5 * np.vdot(G, operator.product(G))
+
+
+def directions(operator, label_blocks=True):
+    """What finds Newton directions for an operator; ``label_blocks`` as in ``Direction``."""
+    if has_few_features(operator):
+        return FeatureDirection(operator)
+    return Direction(operator, label_blocks)
 
 
 class Direction:

@@ -24,7 +24,7 @@ import numpy as np
 
 from .auto import EXACT_ROWS, auto
 from .iteration import conclude
-from .newton import KAPPA, Direction, newton_steps, proximal_dual_value
+from .newton import KAPPA, directions, newton_steps, proximal_dual_value
 from .result import Result, relative_gap
 
 # Solutions in memory: at most so many bytes, but always a few.
@@ -177,7 +177,7 @@ class PairPath:
 
     def _direction(self):
         if self.direction is None:
-            self.direction = Direction(self.operator)
+            self.direction = directions(self.operator)
         return self.direction
 
     def _remember(self, loss, result, tol):

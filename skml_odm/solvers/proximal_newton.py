@@ -12,7 +12,7 @@ import numpy as np
 from ..losses import Modes
 from . import _proximal_hinge
 from .iteration import Step, finish
-from .newton import Direction, step_length
+from .newton import directions, step_length
 from .pair_multipliers import PairMultipliers, best_primal, certify
 from .result import Trace
 
@@ -50,7 +50,7 @@ def proximal_steps(operator, state, *, tol, verbose=0):
     trace = Trace("proximal newton", verbose)
     rho = state.penalty(operator, RHO, REACH)
     operator = operator.with_intercept(rho)
-    direction = Direction(operator)
+    direction = directions(operator)
     A = state.coefficients()
     F = operator.product(A)
     width, iteration, idle, last = FIRST_WIDTH, 0, 0, False

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ..losses import Modes
-from .newton import Direction
+from .newton import directions
 from .proximal_newton import FEW, FIRST_WIDTH, MANY, newton_round
 from .result import TINY, Trace
 
@@ -28,7 +28,7 @@ END = 1e-9
 def row_newton_steps(operator, problem, *, tol, verbose=0):
     """Newton steps one at a time, from the problem's coefficients on; see :mod:`.iteration`."""
     trace = Trace("proximal newton", verbose)
-    direction = Direction(operator, label_blocks=False)
+    direction = directions(operator, label_blocks=False)
     best = problem.certify(operator)
     dual = best.dual
     half = _half(problem)
