@@ -13,6 +13,9 @@ def add_arguments(parser):
         help="000: use the parameters in benchmarks/chosen.json instead of searching",
     )
     parser.add_argument("--jobs", type=int, default=2, help="000: workers (default 2)")
+    parser.add_argument(
+        "--sets", nargs="+", help="000: search for these data sets only; the others stay"
+    )
     parser.add_argument("--keep", help="000: folder for finished fits, to go on after a stop")
 
 

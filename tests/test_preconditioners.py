@@ -97,7 +97,7 @@ def test_label_blocks_save_products(monkeypatch):
 def test_landmarks_take_over_where_label_blocks_fail(monkeypatch):
     operator, loss = random_problem(3, largest=100)
     monkeypatch.setattr(LabelPreconditioner, "worthwhile", lambda self, effort: True)
-    monkeypatch.setattr(LabelPreconditioner, "factor", lambda self, effort: False)
+    monkeypatch.setattr(LabelPreconditioner, "factor", lambda self: False)
     used = Direction(operator).preconditioner(loss.curvature(np.zeros(loss.shape)))
     assert not used.sharp
     assert newton(operator, loss, tol=1e-6, max_iter=200).gap <= 1e-6
