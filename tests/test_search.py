@@ -117,7 +117,7 @@ def test_same_scores_as_grid_search(estimator, grid):
 
 
 @pytest.mark.parametrize(
-    "estimator", [ODM(tol=1e-9, random_state=0), MCODM(tol=1e-9, random_state=0)], ids=repr
+    "estimator", [ODM(tol=1e-9, random_state=0), MCODM(mu=0.0, tol=1e-6, random_state=0)], ids=repr
 )
 def test_plain_classifiers(estimator):
     y = Y[:, 0] if isinstance(estimator, ODM) else Y[:, 0] + 2 * Y[:, 1]

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from ..kernel_model import KernelModel
 from ..metrics import RankingScorer
 from ..sharing import Alone
+from ..solvers.features import has_few_features
 from ..solvers.path import PairPath
 from .matrices import FoldMatrices
 
@@ -94,7 +95,9 @@ class SharedFold(Alone):
         return kernel.between(estimator._validated(self.X_test, reset=False), estimator.X_fit_)
 
     def minimise(self, solver, operator, loss, **options):
-        if solver not in ("auto", "newton") or operator.by_rows:
+        # sparse rows without products of panels are for descent
+        slow = operator.by_rows and not has_few_features(operator)
+        if solver not in ("auto", "newton") or slow:
             return super().minimise(solver, operator, loss, **options)
         path = _only(self.paths, id(operator), lambda: PairPath(operator))
         result = path.minimise(loss, **options)

@@ -68,9 +68,9 @@ class FeatureDirection:
         self.diagonal = np.trace(gram) / m
         values, self.vectors = np.linalg.eigh(gram)
         self.values = np.maximum(values, 0.0)[:, None]
-        rank = np.count_nonzero(values > SMALLEST * values[-1])
+        positive = values > SMALLEST * values[-1]
         self.inverse = np.zeros_like(self.values)
-        self.inverse[-rank:] = 1.0 / self.values[-rank:]
+        self.inverse[positive] = 1.0 / self.values[positive]
 
     def __call__(self, curvature, R, KR, forcing):
         """X, K X and the number of products K V they took.
