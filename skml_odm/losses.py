@@ -111,6 +111,8 @@ class PairLoss(LabelPairs):
 
     def with_parameters(self, C, theta, mu):
         """The loss of the same labels with other parameters."""
+        # found once for all copies
+        _ = self._row_chunks
         other = copy(self)
         other.C, other.weight = float(C), self.weight * (float(C) / self.C)
         other._set(theta, mu)

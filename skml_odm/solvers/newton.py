@@ -43,6 +43,9 @@ KAPPA = 10.0
 # The certificate is made with κ when the last step's relative decrease was below so many times tol.
 CLOSE = 3.0
 
+# That of a given start is made with κ when its gap without is below so many times tol.
+PROMISING = 10.0
+
 MAX_LINE_SEARCH = 40
 
 
@@ -83,7 +86,7 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
     else:
         F = scores.copy()
     iteration = 0
-    previous = np.inf if start is None else -np.inf
+    previous = np.inf
     recomputed, last = True, False
     while True:
         value, R = loss.evaluate(F)
@@ -92,7 +95,10 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
         KR = operator.product(R)
         difference = 0.5 * np.vdot(R, KR)
         # the last step's decrease tells how far there is to go: look closer near the end only
-        close = last or previous - primal <= CLOSE * tol * primal
+        if iteration == 0 and start is not None:
+            close = difference <= PROMISING * tol * primal
+        else:
+            close = last or previous - primal <= CLOSE * tol * primal
         if difference > tol * primal and close and hasattr(loss, "proximal_points"):
             kappa = KAPPA * direction.diagonal
             difference = min(difference, primal - proximal_dual_value(operator, loss, A, F, kappa))
