@@ -1,6 +1,7 @@
 """PathSearchCV: the same results as GridSearchCV, whatever happens on the way."""
 
 import os
+import pickle
 import signal
 import sqlite3
 import subprocess
@@ -185,6 +186,8 @@ def test_scorers_that_look_at_the_model():
     """Scores are only reused for equal models where they depend on predictions alone."""
 
     def parameter(estimator, X, y):
+        copy = pickle.loads(pickle.dumps(estimator))
+        assert copy.threshold_.intercept_ == estimator.threshold_.intercept_
         return {"mu": estimator.mu, "half": estimator.label_scores(X[:5])[0, 0]}
 
     grid = {"mu": [0.1, 0.5], "theta": [0.9], "C": [0.01]}

@@ -122,6 +122,9 @@ class FittedWhenUsed:
         return self._fitted(scores)
 
     def __getattr__(self, name):
+        if name not in ("coef_", "intercept_", "values_", "value"):
+            # while it is being copied there is nothing to fit yet
+            raise AttributeError(name)
         return getattr(self._fitted, name)
 
     @cached_property
