@@ -409,14 +409,16 @@ def test_checkpoint_survives_a_kill(tmp_path):
     )
     path = tmp_path / "search.db"
     command = [sys.executable, "-c", script, str(path)]
-    process = subprocess.Popen([*command, "0.1"], stdout=subprocess.PIPE, text=True)
+    # away from the sources, which Python would import from the current folder
+    options = {"stdout": subprocess.PIPE, "text": True, "cwd": tmp_path}
+    process = subprocess.Popen([*command, "0.1"], **options)
     for _ in range(7):
         assert process.stdout.readline() == "fit\n"
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     stored = n_stored(path)
     assert 4 <= stored < 16
-    rest = subprocess.run([*command, "0"], capture_output=True, text=True, check=True).stdout
+    rest = subprocess.run([*command, "0"], check=True, **options).stdout
     assert rest.count("fit\n") == 16 - stored
     assert "best" in rest
 
@@ -425,7 +427,7 @@ def test_ctrl_c(tmp_path):
     """A real signal, with worker processes."""
     script = textwrap.dedent(
         """
-        import sys, time, warnings
+        import signal, sys, time, warnings
         import numpy as np
         from skml_odm import MLODM, PathSearchCV
         from skml_odm.metrics import ranking_loss_scorer
@@ -435,6 +437,8 @@ def test_ctrl_c(tmp_path):
             return ranking_loss_scorer(estimator, X, y)
 
         if __name__ == "__main__":
+            # a shell in the background has its commands ignore the signal
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             rng = np.random.default_rng(0)
             X = rng.normal(size=(60, 3))
             Y = (X @ rng.normal(size=(3, 3)) > 0).astype(int)
