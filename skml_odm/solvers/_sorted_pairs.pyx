@@ -170,9 +170,11 @@ cdef inline int cell_of(double score, double origin, double per_unit, double top
 cdef void lay_cells(Buckets* buckets) noexcept nogil:
     """Split the line into equal cells, and count the cuts before each."""
     cdef Py_ssize_t n = buckets.n_cuts, n_cells = CELLS * n, t, c = 0, last
+    cdef double width = buckets.cut[n - 1] - buckets.cut[0]
     buckets.cut[n] = INFINITY
     buckets.origin = buckets.cut[0]
-    buckets.per_unit = n_cells / (buckets.cut[n - 1] - buckets.cut[0])
+    # equal cuts are all in the first cell
+    buckets.per_unit = n_cells / width if width > 0.0 else 0.0
     buckets.top = n_cells - 1
     for t in range(n):
         last = cell_of(buckets.cut[t], buckets.origin, buckets.per_unit, buckets.top)
