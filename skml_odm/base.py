@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from skmultilearn.base import MLClassifierBase
 
 from .kernel_model import KernelModel
+from .kernels import for_original_kernel
 from .operators import LinearOperator
 from .thresholds import make_threshold
 from .validation import (
@@ -184,9 +185,7 @@ class KernelLabelRanker(KernelModel, LabelRanker):
             result = self._solve(X, operator, pairs, sample_weight)
         self._warn_unless_converged(result)
 
-        coefficients = result.coefficients[:, :n_labels]
-        if eigenvectors is not None:
-            coefficients = eigenvectors @ (eigenvectors.T @ coefficients)
+        coefficients = for_original_kernel(result.coefficients[:, :n_labels], eigenvectors)
         is_linear = isinstance(operator, LinearOperator)
         weights = operator.weights(coefficients) if is_linear else None
         self._keep(X, result, coefficients, result.intercept[:n_labels], weights)

@@ -88,19 +88,23 @@ class KernelModel(BaseEstimator):
         """K of the training rows; eigenvectors of its positive part if it was indefinite."""
         if self.kernel == "linear":
             return LinearOperator(X, self.fit_intercept), None
-        room, needed = 1e6 * self.cache_size, 8.0 * X.shape[0] ** 2
-        if needed > room and self.kernel != "precomputed":
+        room = 1e6 * self.cache_size
+        if 8.0 * X.shape[0] ** 2 > room and self.kernel != "precomputed":
             if not self._kernel.always_semidefinite:
-                raise ValueError(
-                    f"cache_size must hold the whole kernel matrix, {needed / 1e6:.0f} MB, for "
-                    f"kernel={self.kernel!r}, which may be indefinite; got {self.cache_size!r}."
-                )
+                raise self._no_room(X.shape[0], ", which may be indefinite")
             return ChunkedOperator(self._kernel, X, self.fit_intercept, room), None
         K, eigenvectors = self._sharing.matrix(self._kernel, X), None
         if not self._kernel.always_semidefinite:
             precision = np.finfo(K.dtype).eps
             K, eigenvectors = semidefinite_part(K.astype(np.float64, copy=False), precision)
         return KernelOperator(K, self.fit_intercept), eigenvectors
+
+    def _no_room(self, n_rows, why=""):
+        """The error of a kernel that only works with its whole matrix in memory."""
+        return ValueError(
+            f"cache_size must hold the whole kernel matrix, {8e-6 * n_rows**2:.0f} MB, for "
+            f"kernel={self.kernel!r}{why}; got {self.cache_size!r}."
+        )
 
     @contextmanager
     def _within_precision(self):

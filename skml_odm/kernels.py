@@ -217,6 +217,13 @@ def semidefinite_part(K, precision=DOUBLE_PRECISION):
     return (kept * values[values > tolerance]) @ kept.T, kept
 
 
+def for_original_kernel(coefficients, eigenvectors):
+    """U Uᵀ A for the eigenvectors of ``semidefinite_part``; A itself without any."""
+    if eigenvectors is None:
+        return coefficients
+    return eigenvectors @ (eigenvectors.T @ coefficients)
+
+
 def _has_cholesky(K, shift):
     """Whether K + shift·I has a Cholesky factor; block by block."""
     m = len(K)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .classifier import KernelClassifier
+from .kernels import for_original_kernel
 from .solvers.multiclass import FeatureRows, KernelRows, LinearRows, descend, make_blocks
 from .solvers.multiclass_directions import DIRECT, suits_descent
 from .solvers.multiclass_newton import newton
@@ -211,8 +212,7 @@ class MCODM(KernelClassifier):
         )
         if isinstance(rows, FeatureRows):
             result.coefficients = rows.back @ rows.weights[:-1]
-        if eigenvectors is not None:
-            result.coefficients = eigenvectors @ (eigenvectors.T @ result.coefficients)
+        result.coefficients = for_original_kernel(result.coefficients, eigenvectors)
         if linear:
             weights = rows.weights[:-1]
         if k == 2:

@@ -54,16 +54,11 @@ def one_error(y_true, y_score, *, sample_weight=None):
     return float(np.average(error, weights=sample_weight))
 
 
-def _ranked(indicator, scores):
-    """Rows in the order of falling scores, irrelevant labels first among equal ones.
-
-    Returns which labels are relevant, and the scores.
-    """
+def _ranking(indicator, scores):
+    """The labels of each row by falling score, irrelevant ones first among equal ones."""
     first = np.argsort(indicator, axis=1, kind="stable")
-    relevant = np.take_along_axis(indicator, first, axis=1)
-    falling = -np.take_along_axis(scores, first, axis=1)
-    order = np.argsort(falling, axis=1, kind="stable")
-    return np.take_along_axis(relevant, order, axis=1), -np.take_along_axis(falling, order, axis=1)
+    falling = np.argsort(-np.take_along_axis(scores, first, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(first, falling, axis=1)
 
 
 def ranking_loss(y_true, y_score, *, sample_weight=None):
@@ -88,7 +83,7 @@ def ranking_loss(y_true, y_score, *, sample_weight=None):
     0.5
     """
     indicator, scores = _labels_and_scores(y_true, y_score)
-    relevant, _ = _ranked(indicator, scores)
+    relevant = np.take_along_axis(indicator, _ranking(indicator, scores), axis=1)
     wrong = np.where(relevant, np.cumsum(~relevant, axis=1), 0).sum(axis=1)
     n_relevant = indicator.sum(axis=1)
     n_pairs = n_relevant * (indicator.shape[1] - n_relevant)
@@ -116,7 +111,9 @@ def average_precision(y_true, y_score, *, sample_weight=None):
     0.7916666666666666
     """
     indicator, scores = _labels_and_scores(y_true, y_score)
-    relevant, ranked = _ranked(indicator, scores)
+    order = _ranking(indicator, scores)
+    relevant = np.take_along_axis(indicator, order, axis=1)
+    ranked = np.take_along_axis(scores, order, axis=1)
     # where the labels of equal score end
     position = np.where(
         np.diff(ranked, axis=1, append=-np.inf) != 0.0, np.arange(1, ranked.shape[1] + 1), np.inf

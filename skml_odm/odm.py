@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from .classifier import KernelClassifier
+from .kernels import for_original_kernel
 from .losses import PairLoss
 from .operators import LinearOperator
 
@@ -163,7 +164,6 @@ class ODM(KernelClassifier):
         result.difference *= 2.0
         result.coefficients = np.diff(result.coefficients, axis=1)
         result.intercept = np.diff(result.intercept)
-        if eigenvectors is not None:
-            result.coefficients = eigenvectors @ (eigenvectors.T @ result.coefficients)
+        result.coefficients = for_original_kernel(result.coefficients, eigenvectors)
         is_linear = isinstance(operator, LinearOperator)
         return result, operator.weights(result.coefficients) if is_linear else None

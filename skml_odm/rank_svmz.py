@@ -168,11 +168,7 @@ class RankSVMz(KernelLabelRanker):
         )
         if by_libsvm:
             if isinstance(operator, ChunkedOperator) and self.kernel not in LIBSVM_KERNELS:
-                raise ValueError(
-                    "cache_size must hold the whole kernel matrix, "
-                    f"{8e-6 * len(indicator) ** 2:.0f} MB, for kernel={self.kernel!r}; got "
-                    f"{self.cache_size!r}."
-                )
+                raise self._no_room(len(indicator))
             start = from_libsvm
         elif is_linear:
             start = partial(from_liblinear, random_state=check_random_state(self.random_state))

@@ -2,7 +2,7 @@
 
 An estimator asks its ``_sharing`` for everything that another fit may have computed already. A
 single fit is :data:`ALONE` and computes it all; a search lends its estimators a sharing of its own
-(:mod:`skml_odm.search.fold`).
+(:mod:`skml_odm.search.shared_fold`).
 """
 
 from .kernels import make_kernel

@@ -3,8 +3,8 @@
 - :mod:`skml_odm.search.path_search` the estimator,
 - :mod:`skml_odm.search.candidates` which candidates are tried, and which of them together,
 - :mod:`skml_odm.search.run` a search under way,
-- :mod:`skml_odm.search.fold`, :mod:`skml_odm.search.matrices` the fits of a fold, and what they
-  share,
+- :mod:`skml_odm.search.fold` the fits of a fold, :mod:`skml_odm.search.shared_fold` and
+  :mod:`skml_odm.search.matrices` what they share,
 - :mod:`skml_odm.search.checkpoint`, :mod:`skml_odm.search.progress` finished fits on disk, and a
   progress bar.
 """

@@ -56,14 +56,14 @@ def tasks(estimator, candidates, indices, fold, n_tasks):
         rest = repr(sorted((k, repr(v)) for k, v in parameters.items() if k not in path))
         return rest, [_coordinate(name, parameters) for name in path]
 
-    ordered = sorted(indices, key=lambda index: (group(index), place(index)))
+    keys = {index: (group(index), *place(index)) for index in indices}
     ordered = [
         index
-        for _, line in groupby(ordered, key=lambda i: (group(i), place(i)[0], place(i)[1][:-1]))
+        for _, line in groupby(sorted(keys, key=keys.__getitem__), key=lambda i: line_of(*keys[i]))
         for index in ends_first(list(line))
     ]
     parts: list[list[int]] = []
-    for _, members in groupby(ordered, key=group):
+    for _, members in groupby(ordered, key=lambda index: keys[index][0]):
         together = np.array(list(members))
         n_parts = -(-len(together) // MAX_CANDIDATES)
         parts += [part.tolist() for part in np.array_split(together, n_parts)]
@@ -74,6 +74,11 @@ def tasks(estimator, candidates, indices, fold, n_tasks):
     return [
         Task(number, train, test, part, [candidates[index] for index in part]) for part in parts
     ]
+
+
+def line_of(group, rest, coordinates):
+    """What the candidates along the last of the path's parameters have in common."""
+    return group, rest, coordinates[:-1]
 
 
 def ends_first(line):

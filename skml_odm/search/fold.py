@@ -3,7 +3,6 @@
 import time
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property
 from traceback import format_exc
 from typing import Any
 
@@ -17,131 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from ..kernel_model import KernelModel
 from ..metrics import RankingScorer
-from ..sharing import Alone
-from ..solvers.features import has_few_features
-from ..solvers.path import PairPath
 from .matrices import FoldMatrices
-
-
-class SharedFold(Alone):
-    """What estimators that are fitted to the same rows, one after another, have in common.
-
-    Parameters
-    ----------
-    X_test
-        The rows that every estimator will score.
-    matrices : FoldMatrices
-    """
-
-    def __init__(self, X_test, matrices):
-        self.X_test = X_test
-        self.matrices = matrices
-        self.pair: Any = None
-        self.kernels: dict = {}
-        self.operators: dict = {}
-        self.losses: dict = {}
-        self.paths: dict = {}
-        self.values: dict = {}
-        self.thresholds: dict = {}
-        # which solution the last model has, where models may have the same one
-        self.serial: Any = None
-
-    def validated_pair(self, estimator, X, y):
-        if self.pair is None:
-            before = set(vars(estimator))
-            pair = super().validated_pair(estimator, X, y)
-            noted = {name: vars(estimator)[name] for name in set(vars(estimator)) - before}
-            self.pair = pair, noted
-        pair, noted = self.pair
-        vars(estimator).update(noted)
-        return pair
-
-    def kernel(self, estimator, X, sample_weight):
-        key = estimator.kernel, estimator.gamma, estimator.degree, estimator.coef0
-        return _only(
-            self.kernels, key, lambda: super(SharedFold, self).kernel(estimator, X, sample_weight)
-        )
-
-    def loss(self, indicator, C, theta, mu, sample_weight):
-        loss = _only(
-            self.losses,
-            (id(indicator), id(sample_weight)),
-            lambda: super(SharedFold, self).loss(indicator, C, theta, mu, sample_weight),
-        )
-        return loss.with_parameters(C, theta, mu)
-
-    def operator(self, estimator, X):
-        key = (*_key(estimator._kernel), estimator.fit_intercept, X.shape[0])
-        return _only(self.operators, key, lambda: super(SharedFold, self).operator(estimator, X))
-
-    def matrix(self, kernel, X):
-        if self.matrices.can(kernel) and X.shape[0] == len(self.matrices.train):
-            return self.matrices.training(kernel)
-        return super().matrix(kernel, X)
-
-    def kept(self, X):
-        # these estimators are gone before anybody could change X
-        return X
-
-    def values_between(self, estimator, X):
-        kernel = estimator._kernel
-        if X is not self.X_test or kernel.kind in ("linear", "precomputed"):
-            return None
-        return _only(self.values, _key(kernel), lambda: self._between(estimator, kernel))
-
-    def _between(self, estimator, kernel):
-        if self.matrices.can(kernel):
-            return self.matrices.between(kernel)
-        return kernel.between(estimator._validated(self.X_test, reset=False), estimator.X_fit_)
-
-    def minimise(self, solver, operator, loss, **options):
-        # sparse rows without products of panels are for descent
-        slow = operator.by_rows and not has_few_features(operator)
-        if solver not in ("auto", "newton") or slow:
-            return super().minimise(solver, operator, loss, **options)
-        path = _only(self.paths, id(operator), lambda: PairPath(operator))
-        result = path.minimise(loss, **options)
-        self.serial = path.serial
-        return result
-
-    def threshold(self, estimator, threshold, *arguments):
-        if self.serial is None:
-            return FittedWhenUsed(threshold, arguments)
-        key = self.serial, repr(estimator.threshold)
-        return _only(self.thresholds, key, lambda: FittedWhenUsed(threshold, arguments))
-
-
-class FittedWhenUsed:
-    """A threshold that is fitted when it is used: measures of rankings never do."""
-
-    def __init__(self, threshold, arguments):
-        self.threshold, self.arguments = threshold, arguments
-        self.keeps_order = threshold.keeps_order
-
-    def __call__(self, scores):
-        return self._fitted(scores)
-
-    def __getattr__(self, name):
-        if name not in ("coef_", "intercept_", "values_", "value"):
-            # while it is being copied there is nothing to fit yet
-            raise AttributeError(name)
-        return getattr(self._fitted, name)
-
-    @cached_property
-    def _fitted(self):
-        return self.threshold.fit(*self.arguments)
-
-
-def _key(kernel):
-    return kernel.kind, kernel.gamma, kernel.degree, kernel.coef0
-
-
-def _only(store, key, make):
-    """The one value that a store keeps; another key replaces it."""
-    if key not in store:
-        store.clear()
-        store[key] = make()
-    return store[key]
+from .shared_fold import SharedFold
 
 
 @dataclass

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
-from scipy import sparse
 from sklearn.utils import check_array
 
 from ..kernel_model import KernelModel
@@ -135,7 +134,6 @@ class Run:
             except (ValueError, TypeError):
                 # every fit will say what is wrong
                 return
-        X = X.tocsr() if sparse.issparse(X) else X
         for name in sorted(needed - set(self.sources)):
             self.sources[name] = source_matrix(name, X)
 

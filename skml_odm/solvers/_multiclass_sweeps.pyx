@@ -5,6 +5,7 @@ to date: the weights W = Xᵀ A, or the scores of the panel.
 """
 
 from skml_odm.solvers._multiclass cimport Blocks
+from skml_odm.solvers._panel cimport add_multiple
 
 ctypedef fused real:
     float
@@ -46,8 +47,7 @@ def sweep_dense(
                 value = x[j]
                 if value != 0.0:
                     row = &weights[j, 0]
-                    for q in range(k):
-                        f[q] += value * row[q]
+                    add_multiple(f, row, value, k)
             total += blocks.visit(i, f, change, negligible)
             if blocks.rest[i]:
                 continue
@@ -55,11 +55,9 @@ def sweep_dense(
                 value = x[j]
                 if value != 0.0:
                     row = &weights[j, 0]
-                    for q in range(k):
-                        row[q] += value * change[q]
+                    add_multiple(row, change, value, k)
             row = &weights[d, 0]
-            for q in range(k):
-                row[q] += intercept * change[q]
+            add_multiple(row, change, intercept, k)
     return total, n_visited
 
 
@@ -86,19 +84,16 @@ def sweep_sparse(
             for j in range(indptr[i], indptr[i + 1]):
                 value = data[j]
                 row = &weights[indices[j], 0]
-                for q in range(k):
-                    f[q] += value * row[q]
+                add_multiple(f, row, value, k)
             total += blocks.visit(i, f, change, negligible)
             if blocks.rest[i]:
                 continue
             for j in range(indptr[i], indptr[i + 1]):
                 value = data[j]
                 row = &weights[indices[j], 0]
-                for q in range(k):
-                    row[q] += value * change[q]
+                add_multiple(row, change, value, k)
             row = &weights[d, 0]
-            for q in range(k):
-                row[q] += intercept * change[q]
+            add_multiple(row, change, intercept, k)
     return total, n_visited
 
 
@@ -128,6 +123,5 @@ def sweep_panel(
             if blocks.rest[row]:
                 continue
             for j in range(n):
-                for q in range(k):
-                    scores[j, q] += gram[i, j] * change[q]
+                add_multiple(&scores[j, 0], change, gram[i, j], k)
     return total, n_visited
