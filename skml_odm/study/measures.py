@@ -1,0 +1,64 @@
+"""The measures of a study, with the conventions of the papers.
+
+Ranking measures need scores, the others predicted labels. A row without a relevant or without an
+irrelevant label cannot be ranked wrongly and counts with no error. Coverage is counted from zero
+and not divided by the number of labels. F1 of a label that nobody has and nobody predicts is 0, of
+a row without labels that gets none 1. Macro-AUC is the mean over the labels that some test rows
+have and others do not.
+"""
+
+import numpy as np
+from sklearn.metrics import accuracy_score, f1_score, hamming_loss, roc_auc_score
+
+from ..metrics import average_precision, coverage, one_error, ranking_loss
+
+# heading, and whether more is better
+MEASURES = {
+    "ranking_loss": ("ranking loss", False),
+    "average_precision": ("average precision", True),
+    "one_error": ("one-error", False),
+    "coverage": ("coverage", False),
+    "macro_auc": ("macro-AUC", True),
+    "hamming_loss": ("Hamming loss", False),
+    "micro_f1": ("micro-F1", True),
+    "macro_f1": ("macro-F1", True),
+    "example_f1": ("example-F1", True),
+    "subset_accuracy": ("subset accuracy", True),
+    "fit_seconds": ("fit seconds", False),
+    "predict_seconds": ("predict seconds", False),
+    "peak_megabytes": ("peak memory, MB", False),
+}
+
+
+def label_measures(y_true, scores, predicted):
+    """All measures of accuracy.
+
+    Parameters
+    ----------
+    y_true : ndarray of shape (n_rows, n_labels)
+        Booleans.
+    scores : ndarray of shape (n_rows, n_labels)
+    predicted : ndarray of shape (n_rows, n_labels)
+        Zeros and ones.
+
+    Returns
+    -------
+    dict of str to float
+        Macro-AUC is missing where no label has both kinds of rows.
+    """
+    y_true, predicted = np.asarray(y_true).astype(int), np.asarray(predicted).astype(int)
+    values = {
+        "ranking_loss": ranking_loss(y_true, scores),
+        "average_precision": average_precision(y_true, scores),
+        "one_error": one_error(y_true, scores),
+        "coverage": coverage(y_true, scores),
+        "hamming_loss": hamming_loss(y_true, predicted),
+        "micro_f1": f1_score(y_true, predicted, average="micro", zero_division=0),
+        "macro_f1": f1_score(y_true, predicted, average="macro", zero_division=0),
+        "example_f1": f1_score(y_true, predicted, average="samples", zero_division=1),
+        "subset_accuracy": accuracy_score(y_true, predicted),
+    }
+    both = (y_true.min(axis=0) == 0) & (y_true.max(axis=0) == 1)
+    if both.any():
+        values["macro_auc"] = roc_auc_score(y_true[:, both], scores[:, both], average="macro")
+    return {name: float(values[name]) for name in MEASURES if name in values}
