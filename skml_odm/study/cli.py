@@ -1,51 +1,45 @@
-"""The command ``skml-odm``: a comparative study in its small form."""
+"""The command ``skml-odm``."""
 
 import argparse
 import contextlib
-import csv
-import dataclasses
 import sys
-
-from sklearn.datasets import make_multilabel_classification
+from pathlib import Path
+from typing import Any
 
 from .. import __version__
-from ..datasets import load_digit_attributes
-from .comparison import FoldResult, compare, standard_classifiers
-from .table import format_table
+from ..datasets import DataFileError, data_sheet, load_data
+from .definition import read_study
+from .estimators import DefinitionError
+from .outcome import DONE
+from .report import format_table, write_report
+from .run import prepared, run_study
+from .standard import standard_study
+from .template import TEMPLATE
 
-INTERRUPTED = 130  # what shells report for Ctrl-C
-LARGEST_SEED = 2**32 - 1
-
-LEGEND = """\
-Mean ± standard deviation over folds. * best of the line: the lowest value,
-but the highest of average precision and micro-F1."""
-
-
-def digits_data(random_state):
-    """Attributes of handwritten digits, the same for every random state."""
-    return load_digit_attributes(return_X_y=True)
+SOME_FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
+LARGEST_SEED = 2**31
 
 
-def synthetic_data(random_state):
-    """Random documents with about three of eight topics, word counts scaled to [0, 1]."""
-    X, y = make_multilabel_classification(
-        n_samples=1000,
-        n_features=50,
-        n_classes=8,
-        n_labels=3,
-        allow_unlabeled=False,
-        random_state=random_state,
-    )
-    return X / X.max(), y
+def main(arguments=None):
+    """Run the command line.
 
+    Parameters
+    ----------
+    arguments : list of str, optional
+        ``sys.argv[1:]`` by default.
 
-DATA = {"digits": digits_data, "synthetic": synthetic_data}
-
-
-def main(argv=None):
-    """Run the command with the given arguments and return its exit code."""
-    arguments = _parser().parse_args(argv)
-    return arguments.run(arguments)
+    Returns
+    -------
+    int
+        The exit code: 1 if a classifier failed somewhere, 2 if a file or a setting is wrong, 130
+        after Ctrl-C.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except (DataFileError, DefinitionError, ImportError) as error:
+        print(f"skml-odm: {' '.join(str(error).split())}", file=sys.stderr)
+        return WRONG_INPUT
 
 
 def _parser():
@@ -54,119 +48,206 @@ def _parser():
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
-    command = commands.add_parser(
+    compare = commands.add_parser(
         "compare",
-        help="cross-validate MLODM against MLkNN and binary relevance",
-        description="Cross-validate MLODM against the host's MLkNN and BinaryRelevance(SVC), and "
-        "print a table of ranking and classification measures. Ctrl-C ends the run and prints the "
-        "results finished so far.",
+        help="compare classifiers on data sets",
+        description="Run a study: data sets, classifiers and a protocol from a study file. Without "
+        "one, MLODM is compared with the host's MLkNN and BinaryRelevance(SVC). Finished results "
+        "are kept in the folder: after Ctrl-C, a crash or a change of the study the next run does "
+        "what is missing.",
     )
-    command.add_argument(
-        "--data",
-        choices=tuple(DATA),
-        default="digits",
-        help="attributes of handwritten digits, or random documents (default: %(default)s)",
+    compare.add_argument("study", nargs="?", metavar="STUDY", help="a TOML or YAML file")
+    _add_data(compare)
+    compare.add_argument(
+        "--folds", type=int, default=5, metavar="N", help="folds without a study (default: 5)"
     )
-    command.add_argument(
-        "--folds", type=int, default=5, metavar="N", help="number of folds (default: %(default)s)"
+    compare.add_argument(
+        "--random-state", type=int, default=0, metavar="N", help="seed without a study (default: 0)"
     )
-    command.add_argument(
-        "--random-state",
-        type=int,
-        default=0,
-        metavar="N",
-        help="seed of the folds, the synthetic data and the solvers (default: %(default)s)",
+    compare.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="workers; -1 for all cores (default: 1)"
     )
-    command.add_argument(
-        "--output",
-        metavar="FILE.csv",
-        help="new file for the result of each classifier and fold, written as soon as it is there",
+    compare.add_argument(
+        "--dask", metavar="ADDRESS", help="address of a Dask scheduler whose workers do the fits"
     )
-    command.set_defaults(run=_compare, error=command.error)
+    compare.add_argument(
+        "--folder",
+        metavar="FOLDER",
+        help="for results and report (default: the study's name, or skml-odm-report)",
+    )
+    compare.add_argument(
+        "--retry", action="store_true", help="run again what failed or was too slow"
+    )
+    compare.set_defaults(run=_compare, error=compare.error)
+    sheet = commands.add_parser(
+        "sheet",
+        help="print what is to be known about data sets before anything runs",
+        description="Print the data sheets of a study's data sets: sizes, label statistics, and "
+        "warnings.",
+    )
+    sheet.add_argument("study", nargs="?", metavar="STUDY", help="a TOML or YAML file")
+    _add_data(sheet)
+    sheet.set_defaults(run=_sheet, error=sheet.error, folds=5, random_state=0)
+    init = commands.add_parser(
+        "init", help="write a study file that explains itself", description="Write a study file."
+    )
+    init.add_argument("file", nargs="?", default="study.toml", metavar="FILE.toml")
+    init.set_defaults(run=_init, error=init.error)
     return parser
 
 
-def _compare(arguments):
-    progress_bar = _import_progress_bar()
-    _require_integer(arguments, "random_state", 0, LARGEST_SEED)
-    X, y = DATA[arguments.data](arguments.random_state)
-    _require_integer(arguments, "folds", 2, len(X))
-    classifiers = standard_classifiers(y.shape[1], arguments.random_state)
-    results = []
+def _add_data(command):
+    command.add_argument(
+        "--data",
+        nargs="+",
+        default=["digits"],
+        metavar="SOURCE",
+        help="files or names of data sets, without a study (default: digits)",
+    )
+    command.add_argument(
+        "--labels",
+        metavar="LABELS",
+        help="label columns of --data: names with commas between them, or how many of the last",
+    )
+
+
+def _study(options):
+    """The study that was asked for."""
+    if options.study is not None:
+        return read_study(options.study)
+    for name, low, high in (("folds", 2, 10**6), ("random_state", 0, LARGEST_SEED)):
+        value = getattr(options, name)
+        if not low <= value <= high:
+            flag = "--" + name.replace("_", "-")
+            options.error(f"argument {flag}: must be an integer in [{low}, {high}]; got {value}")
+    labels: Any = options.labels
+    if labels is not None:
+        labels = int(labels) if labels.isdecimal() else labels.split(",")
+    more = {} if labels is None else {"labels": labels}
+    data = [load_data(source, **more) for source in options.data]
+    return standard_study(data, folds=options.folds, seed=options.random_state)
+
+
+def _compare(options):
+    study = _study(options)
+    folder = Path(options.folder or (Path(options.study).stem if options.study else "skml-odm-report"))
     try:
-        with (
-            _output(arguments) as write,
-            # disable=None: no bar unless it goes to a terminal
-            progress_bar(total=arguments.folds * len(classifiers), unit="fit", disable=None) as bar,
-        ):
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DefinitionError(f"--folder: {folder} cannot be made ({error.strerror}).") from error
+    sheets = _sheets(study)
+    for sheet in sheets:
+        for warning in sheet.warnings:
+            print(f"skml-odm: {sheet.name}: {warning}", file=sys.stderr)
+    outcomes: list = []
+    code = 0
+    try:
+        with _progress() as tell, _workers(options.dask):
 
-            def keep(result):
-                results.append(result)
-                write(result)
-                bar.set_description(f"fold {result.fold}, {result.classifier}", refresh=False)
-                bar.update()
+            def keep(outcome, total):
+                outcomes.append(outcome)
+                tell(outcome, total)
 
-            compare(
-                classifiers,
-                X,
-                y,
-                folds=arguments.folds,
-                random_state=arguments.random_state,
-                on_result=keep,
+            found = run_study(
+                study,
+                folder / "results.sqlite",
+                n_jobs=options.jobs if options.dask is None else -1,
+                retry=options.retry,
+                on_outcome=keep,
             )
+            outcomes = found
     except KeyboardInterrupt:
-        finished = f"{len(results)} of {arguments.folds * len(classifiers)} results"
-        print(f"skml-odm: interrupted with {finished} finished.", file=sys.stderr)
-        return INTERRUPTED
-    finally:
-        # also when a classifier fails: nothing finished is lost
-        if results:
-            size = f"{X.shape[0]} rows, {X.shape[1]} features, {y.shape[1]} labels"
-            _print(f"{arguments.data}: {size}\n\n{format_table(results)}\n\n{LEGEND}")
+        code = INTERRUPTED
+        print(f"skml-odm: interrupted with {len(outcomes)} results.", file=sys.stderr)
+    if outcomes:
+        _print(format_table(outcomes))
+        paths = write_report(
+            outcomes,
+            folder,
+            title=study.title,
+            sheets=sheets,
+            control=study.control,
+            settings=study.text,
+        )
+        _print(f"\nReport: {paths['html']}")
+    failed = [outcome for outcome in outcomes if outcome.status != DONE]
+    for outcome in failed:
+        where = f"{outcome.data}, {outcome.classifier}, fold {outcome.fold}"
+        print(f"skml-odm: {where}: {outcome.status}: {outcome.error}", file=sys.stderr)
+    return code or (SOME_FAILED if failed else 0)
+
+
+def _sheets(study):
+    """The data sheets of all data sets, as the protocol leaves them."""
+    kept = [prepared(data, study.protocol) for data in study.data]
+    try:
+        return [data_sheet(data, study.protocol.splits(data)) for data in kept]
+    except ValueError as error:
+        raise DefinitionError(f"protocol: {error}") from error
+
+
+def _sheet(options):
+    for sheet in _sheets(_study(options)):
+        width = max(map(len, sheet.facts))
+        lines = [f"{heading.ljust(width)}  {value}" for heading, value in sheet.facts.items()]
+        warnings = [f"warning: {warning}" for warning in sheet.warnings]
+        _print("\n".join([sheet.name, *lines, *warnings, ""]))
     return 0
 
 
-def _import_progress_bar():
+def _init(options):
     try:
-        from tqdm import tqdm
-    except ImportError:
-        raise SystemExit(
-            'skml-odm compare needs tqdm, which is not installed: pip install "skml-odm[study]"'
-        ) from None
-    return tqdm
-
-
-def _require_integer(arguments, name, low, high):
-    value = getattr(arguments, name)
-    if not low <= value <= high:
-        option = "--" + name.replace("_", "-")
-        arguments.error(f"argument {option}: must be an integer in [{low}, {high}]; got {value}")
+        # "x": a study that is there is never overwritten
+        with open(options.file, "x", encoding="utf-8") as file:
+            file.write(TEMPLATE)
+    except OSError as error:
+        options.error(
+            f"argument FILE.toml: must be a new file in an existing folder; got {options.file!r} "
+            f"({error.strerror})"
+        )
+    print(f"{options.file} written; edit it, then run: skml-odm compare {options.file}")
+    return 0
 
 
 @contextlib.contextmanager
-def _output(arguments):
-    """A function that writes a result to the output file at once, or does nothing without one."""
-    if arguments.output is None:
-        yield lambda result: None
+def _progress():
+    """A function that moves a bar with every outcome."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        raise ImportError(
+            'skml-odm compare needs tqdm, which is not installed: pip install "skml-odm[study]"'
+        ) from None
+    # disable=None: no bar unless it goes to a terminal
+    with tqdm(unit="fit", disable=None) as bar:
+
+        def tell(outcome, total):
+            bar.total = total
+            where = f"{outcome.data}, {outcome.classifier}, fold {outcome.fold}"
+            bar.set_description(where, refresh=False)
+            bar.update()
+
+        yield tell
+
+
+@contextlib.contextmanager
+def _workers(address):
+    """The backend of joblib: processes here, or the workers of a Dask cluster."""
+    if address is None:
+        yield
         return
-    with contextlib.ExitStack() as stack:
-        try:
-            # "x": results of an earlier run are never overwritten
-            file = stack.enter_context(open(arguments.output, "x", newline="", encoding="utf-8"))
-        except OSError as error:
-            arguments.error(
-                f"argument --output: must name a new file in an existing directory; "
-                f"got {arguments.output!r} ({error.strerror})"
-            )
-        writer = csv.DictWriter(file, [field.name for field in dataclasses.fields(FoldResult)])
-        writer.writeheader()
-        file.flush()
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ImportError('--dask needs distributed: pip install "skml-odm[dask]"') from None
+    import joblib
 
-        def write(result):
-            writer.writerow(dataclasses.asdict(result))
-            file.flush()
-
-        yield write
+    try:
+        client = Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        raise DefinitionError(f"--dask: no scheduler answers at {address!r} ({error}).") from error
+    with client, joblib.parallel_config(backend="dask"):
+        yield
 
 
 def _print(text):

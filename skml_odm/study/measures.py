@@ -11,6 +11,14 @@ import numpy as np
 from sklearn.metrics import accuracy_score, f1_score, hamming_loss, roc_auc_score
 
 from ..metrics import average_precision, coverage, one_error, ranking_loss
+from .scores import as_dense, label_scores_of
+
+RANKING = {
+    "ranking_loss": ranking_loss,
+    "average_precision": average_precision,
+    "one_error": one_error,
+    "coverage": coverage,
+}
 
 # heading, and whether more is better
 MEASURES = {
@@ -28,6 +36,7 @@ MEASURES = {
     "predict_seconds": ("predict seconds", False),
     "peak_megabytes": ("peak memory, MB", False),
 }
+OF_ACCURACY = tuple(MEASURES)[:-3]
 
 
 def label_measures(y_true, scores, predicted):
@@ -48,10 +57,7 @@ def label_measures(y_true, scores, predicted):
     """
     y_true, predicted = np.asarray(y_true).astype(int), np.asarray(predicted).astype(int)
     values = {
-        "ranking_loss": ranking_loss(y_true, scores),
-        "average_precision": average_precision(y_true, scores),
-        "one_error": one_error(y_true, scores),
-        "coverage": coverage(y_true, scores),
+        **{name: measure(y_true, scores) for name, measure in RANKING.items()},
         "hamming_loss": hamming_loss(y_true, predicted),
         "micro_f1": f1_score(y_true, predicted, average="micro", zero_division=0),
         "macro_f1": f1_score(y_true, predicted, average="macro", zero_division=0),
@@ -62,3 +68,27 @@ def label_measures(y_true, scores, predicted):
     if both.any():
         values["macro_auc"] = roc_auc_score(y_true[:, both], scores[:, both], average="macro")
     return {name: float(values[name]) for name in MEASURES if name in values}
+
+
+class LabelScorer:
+    """A scorer by one of the measures of accuracy, for any classifier; larger is better.
+
+    Parameters
+    ----------
+    measure : str
+    """
+
+    def __init__(self, measure):
+        self.measure = measure
+
+    def __call__(self, estimator, X, y):
+        if self.measure in RANKING:
+            value = RANKING[self.measure](y, label_scores_of(estimator, X))
+        else:
+            value = label_measures(y, np.zeros(y.shape), as_dense(estimator.predict(X)))[
+                self.measure
+            ]
+        return value if MEASURES[self.measure][1] else -value
+
+    def __repr__(self):
+        return f"LabelScorer({self.measure!r})"

@@ -1,0 +1,50 @@
+"""The process that :mod:`skml_odm.study.process` starts: cells come in, outcomes go out.
+
+Nothing imports this module, so that ``python -m`` finds it fresh.
+"""
+
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+
+from .cell import evaluate
+from .outcome import FAILED
+
+
+def outcome(pickled):
+    """Either the values of a cell's outcome, or those of a failure."""
+    try:
+        return evaluate(pickle.loads(pickled))
+    except Exception as error:
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        return {"status": FAILED, "error": text[:500]}
+
+
+def main():
+    """Answer cells from standard input until it ends."""
+    # Ctrl-C reaches the whole group; the study itself decides what to do about it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "wb")
+    # whatever classifiers print must not get between the answers
+    os.dup2(2, 1)
+    cells: queue.Queue = queue.Queue()
+
+    def listen():
+        try:
+            while True:
+                cells.put(pickle.load(sys.stdin.buffer))
+        except EOFError:
+            # the study is gone, perhaps killed: what is under way here is of no use
+            os._exit(1)
+
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
+        pickle.dump(outcome(cells.get()), answers)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,267 @@
+"""One classifier on one fold: scaled, tuned on the training part, fitted, measured."""
+
+import platform
+import warnings
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import joblib
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+
+from ..base import LabelRanker
+from ..datasets import add_candidate_noise
+from ..metrics import ranking_loss
+from ..search import PathSearchCV
+from .estimators import make_estimator, make_value, seeded
+from ..validation import check_choice, check_real
+from .measures import OF_ACCURACY, LabelScorer, label_measures
+from .memory import PeakMemory
+from .outcome import Outcome
+from .protocol import Protocol
+from .scores import as_dense, label_scores_of
+
+# a curve of convergence has points at these numbers of iterations
+CURVE_ITERATIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+# more rows than this have their margins sampled
+MOST_ROWS_FOR_MARGINS = 2000
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How parameters are chosen on a training part.
+
+    Attributes
+    ----------
+    folds : int
+        Of the cross-validation.
+    measure : str
+        Which measure decides.
+    """
+
+    folds: int = 3
+    measure: str = "ranking_loss"
+
+    def __post_init__(self):
+        check_real("folds", self.folds, 2, integer=True)
+        check_choice("measure", self.measure, OF_ACCURACY)
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A classifier of a study.
+
+    Attributes
+    ----------
+    name : str
+    definition : dict
+        "estimator" and perhaps "parameters".
+    grid : dict or list of dict
+        Values to choose from; nothing to choose if empty.
+    dense : bool
+        Whether sparse features are made dense for it.
+    on_data : dict of str to dict
+        Parameters for single data sets.
+    """
+
+    name: str
+    definition: dict
+    grid: Any = field(default_factory=dict)
+    dense: bool = False
+    on_data: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A classifier, a fold, and all that decides what comes out.
+
+    Attributes
+    ----------
+    key : str
+        Tells this cell from any other.
+    data : str
+    path : str
+        Where the data set is, as joblib stored it.
+    classifier : Classifier
+    fold : int
+    train, test : ndarray
+    protocol : Protocol
+    tuning : Tuning
+    with_curve : bool
+    """
+
+    key: str
+    data: str
+    path: str
+    classifier: Classifier
+    fold: int
+    train: np.ndarray
+    test: np.ndarray
+    protocol: Protocol
+    tuning: Tuning
+    with_curve: bool = False
+
+    def outcome(self, **values):
+        return Outcome(self.data, self.classifier.name, self.fold, **values)
+
+
+def evaluate(cell):
+    """Fit and measure a cell.
+
+    Parameters
+    ----------
+    cell : Cell
+
+    Returns
+    -------
+    dict
+        Of an Outcome: measures, parameters, margins, curve and facts.
+    """
+    data = _stored(cell.path)
+    seed = cell.protocol.seed + cell.fold
+    X_train, X_test = scaled(data.X[cell.train], data.X[cell.test], cell.protocol.scaling)
+    if cell.classifier.dense:
+        X_train, X_test = as_dense(X_train), as_dense(X_test)
+    y_test = data.Y[cell.test]
+    y_train = (data.Y if data.candidates is None else data.candidates)[cell.train].astype(int)
+    if cell.protocol.candidate_noise:
+        y_train = add_candidate_noise(y_train, cell.protocol.candidate_noise, random_state=seed)
+    model = _model(cell, seed)
+    facts = {
+        "seed": seed,
+        "n_train": len(cell.train),
+        "n_test": len(cell.test),
+        "test_share": len(cell.test) / len(cell.train),
+        "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "machine": platform.machine(),
+        **versions(),
+    }
+    with warnings.catch_warnings(record=True) as caught, PeakMemory() as memory:
+        warnings.simplefilter("always")
+        start = perf_counter()
+        fitted, parameters, search_seconds = _fit(cell, model, X_train, y_train)
+        facts["search_seconds"] = search_seconds
+        fit_seconds = perf_counter() - start - search_seconds
+        start = perf_counter()
+        scores = label_scores_of(fitted, X_test)
+        predicted = as_dense(fitted.predict(X_test))
+        predict_seconds = perf_counter() - start
+    facts["warnings"] = sorted({f"{w.category.__name__}: {w.message}"[:300] for w in caught})[:5]
+    measures = label_measures(y_test, scores, predicted)
+    measures["fit_seconds"], measures["predict_seconds"] = fit_seconds, predict_seconds
+    measures["peak_megabytes"] = memory.megabytes
+    parts = X_train, y_train, X_test, y_test
+    return {
+        "measures": measures,
+        "parameters": parameters,
+        "margins": margin_quantiles(y_test, scores),
+        "curve": convergence(fitted, parts) if cell.with_curve else [],
+        "facts": facts,
+    }
+
+
+def scaled(train, test, scaling):
+    """Both parts scaled as the training part asks for."""
+    if scaling == "none":
+        return train, test
+    if scaling == "unit":
+        scaler = MaxAbsScaler() if sparse.issparse(train) else MinMaxScaler()
+    else:
+        scaler = StandardScaler(with_mean=not sparse.issparse(train))
+    return scaler.fit_transform(train), scaler.transform(test)
+
+
+def _model(cell, seed):
+    where = f"classifier {cell.classifier.name!r}"
+    model = make_estimator(cell.classifier.definition, where)
+    special = make_value(cell.classifier.on_data.get(cell.data, {}), f"{where}.on_data")
+    return seeded(model.set_params(**special) if special else model, seed)
+
+
+def _fit(cell, model, X, y):
+    """The fitted model, chosen parameters, and the seconds it took to choose them."""
+    if not cell.classifier.grid:
+        return model.fit(X, y), {}, 0.0
+    grid = make_value(cell.classifier.grid, f"classifier {cell.classifier.name!r}.grid")
+    search = PathSearchCV if isinstance(model, LabelRanker) else GridSearchCV
+    folds = KFold(cell.tuning.folds, shuffle=True, random_state=cell.protocol.seed + cell.fold)
+    found = search(model, grid, scoring=LabelScorer(cell.tuning.measure), cv=folds, refit=False)
+    start = perf_counter()
+    found.fit(X, y)
+    seconds = perf_counter() - start
+    best = found.best_params_
+    return model.set_params(**best).fit(X, y), {k: plain(v) for k, v in best.items()}, seconds
+
+
+def plain(value):
+    """A parameter as JSON can hold it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, str | int | float | bool | None) else repr(value)
+
+
+def margin_quantiles(y, scores):
+    """101 quantiles of the margins of all label pairs; empty if there is no pair."""
+    rows = np.flatnonzero(y.any(axis=1) & ~y.all(axis=1))
+    step = max(1, len(rows) // MOST_ROWS_FOR_MARGINS)
+    margins = [np.subtract.outer(scores[i, y[i]], scores[i, ~y[i]]).ravel() for i in rows[::step]]
+    if not margins:
+        return []
+    quantiles = np.quantile(np.concatenate(margins), np.linspace(0.0, 1.0, 101))
+    return [float(f"{value:.5g}") for value in quantiles]
+
+
+def convergence(fitted, parts):
+    """How the gap and the ranking losses fall with the iterations, of classifiers of ours."""
+    if not isinstance(fitted, LabelRanker) or "max_iter" not in fitted.get_params():
+        return []
+    X_train, y_train, X_test, y_test = parts
+    points = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for limit in CURVE_ITERATIONS:
+            fitted.set_params(max_iter=limit).fit(X_train, y_train)
+            losses = [
+                ranking_loss(y, fitted.label_scores(X))
+                for X, y in ((X_train, y_train), (X_test, y_test))
+            ]
+            points.append([int(np.max(fitted.n_iter_)), float(fitted.dual_gap_), *losses])
+            if fitted.dual_gap_ <= fitted.tol or np.max(fitted.n_iter_) < limit:
+                break
+    return points
+
+
+@lru_cache(maxsize=1)
+def versions():
+    """Versions of what results depend on."""
+    names = ("skml-odm", "scikit-multilearn-ng", "scikit-learn", "numpy", "scipy")
+    found = {"python": platform.python_version()}
+    for name in names:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+@lru_cache(maxsize=1)
+def _stored(path):
+    return joblib.load(Path(path), mmap_mode="r")
+
+
+def describe(cell):
+    """What decides the outcome of a cell, apart from data and versions, as JSON can hold it."""
+    return {
+        "classifier": {**asdict(cell.classifier), "on_data": cell.classifier.on_data.get(cell.data)},
+        "protocol": asdict(cell.protocol),
+        "tuning": asdict(cell.tuning) if cell.classifier.grid else None,
+        "curve": cell.with_curve,
+    }

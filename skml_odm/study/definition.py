@@ -1,0 +1,247 @@
+"""What a study consists of, and the small file that says so."""
+
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from ..datasets import DataFileError, load_data
+from ..validation import check_bool, check_choice, check_real
+from .cell import Classifier, Tuning
+from .estimators import DefinitionError, make_estimator, make_value
+from .protocol import Protocol
+
+ENTRIES = ("title", "data", "classifiers", "protocol", "tuning", "time_limit", "curves", "control")
+OF_A_CLASSIFIER = ("name", "estimator", "parameters", "grid", "dense", "on_data")
+
+
+@dataclass(frozen=True)
+class Study:
+    """Data sets × classifiers × a protocol.
+
+    Attributes
+    ----------
+    data : tuple of DataSet
+    classifiers : tuple of Classifier
+    protocol : Protocol
+    tuning : Tuning
+    title : str
+    time_limit : float, optional
+        Seconds for a classifier on a fold, its search included.
+    curves : bool
+        Whether to follow, on the first fold, how fits of our classifiers converge.
+    control : str, optional
+        The classifier that others are compared with; the first one by default.
+    text : str
+        The study file.
+    """
+
+    data: tuple
+    classifiers: tuple
+    protocol: Protocol = Protocol()
+    tuning: Tuning = Tuning()
+    title: str = "Comparison of multi-label classifiers"
+    time_limit: float | None = None
+    curves: bool = False
+    control: str | None = None
+    text: str = ""
+
+    def __post_init__(self):
+        for kind, things in (("data sets", self.data), ("classifiers", self.classifiers)):
+            names = [thing.name for thing in things]
+            if not names:
+                raise DefinitionError(f"a study must have {kind}; got none.")
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise DefinitionError(f"{kind} must have different names; got {twice[0]!r} twice.")
+        if self.control is not None:
+            _named("control", check_choice, self.control, [c.name for c in self.classifiers])
+        if self.time_limit is not None:
+            _named("time_limit", check_real, self.time_limit, 0.0, open_low=True)
+        _named("curves", check_bool, self.curves)
+
+
+def read_study(path):
+    """Read a study file and the data sets it names.
+
+    Parameters
+    ----------
+    path : path-like
+        A TOML or YAML file; ``skml-odm init`` writes one that explains itself. Files of data are
+        looked for beside it.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    DefinitionError, DataFileError
+        With one line that says what is wrong where.
+    """
+    path = Path(path)
+    entries, text = _parsed(path)
+    try:
+        return make_study(entries, path.parent, text)
+    except DefinitionError as error:
+        raise DefinitionError(f"{path}: {error}") from error
+
+
+def make_study(entries, folder=".", text=""):
+    """A study from the tables of a study file.
+
+    Parameters
+    ----------
+    entries : dict
+        "data", "classifiers", and perhaps "protocol", "tuning", "title", "time_limit", "curves",
+        "control". A data set may be a DataSet, the "estimator" of a classifier an estimator.
+    folder : path-like, default="."
+        Where relative paths start.
+    text : str, optional
+        The file, for the report.
+
+    Returns
+    -------
+    Study
+    """
+    if not isinstance(entries, dict):
+        raise DefinitionError(f"a study must be a table of entries; got {type(entries).__name__}.")
+    _only("a study", entries, ENTRIES)
+    protocol = _settings("protocol", Protocol, entries.get("protocol", {}))
+    tuning = _settings("tuning", Tuning, entries.get("tuning", {}))
+    classifiers = tuple(
+        _classifier(entry, f"classifiers[{i}]")
+        for i, entry in enumerate(_list(entries, "classifiers"))
+    )
+    data = tuple(
+        _data_set(entry, f"data[{i}]", Path(folder)) for i, entry in enumerate(_list(entries, "data"))
+    )
+    rest = {
+        name: entries[name] for name in ("title", "time_limit", "curves", "control") if name in entries
+    }
+    return Study(data, classifiers, protocol, tuning, text=text, **rest)
+
+
+def _parsed(path):
+    """The tables of a study file, and its text."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DefinitionError(f"{path}: cannot be read ({error.strerror}).") from error
+    except UnicodeDecodeError as error:
+        raise DefinitionError(f"{path}: must be UTF-8 text ({error}).") from error
+    suffix = path.suffix.lower()
+    if suffix == ".toml":
+        tomllib = _module("tomllib", "tomli")
+        parse, errors = tomllib.loads, tomllib.TOMLDecodeError
+    elif suffix in (".yaml", ".yml"):
+        yaml = _module("yaml")
+        parse, errors = yaml.safe_load, yaml.YAMLError
+    else:
+        raise DefinitionError(f"{path}: a study file must end with .toml, .yaml or .yml.")
+    try:
+        return parse(text), text
+    except errors as error:
+        message = " ".join(str(error).split())
+        raise DefinitionError(f"{path}: {message}") from error
+
+
+def _module(*names):
+    """The first of these modules that can be imported."""
+    for name in names:
+        try:
+            return __import__(name)
+        except ImportError:
+            continue
+    raise ImportError(
+        f'study files need {names[-1]}, which is not installed: pip install "skml-odm[study]"'
+    )
+
+
+def _data_set(entry, where, folder):
+    if not isinstance(entry, str | dict | list):
+        return entry
+    options: dict[str, Any] = dict(entry) if isinstance(entry, dict) else {"source": entry}
+    if "source" not in options:
+        raise DefinitionError(f"{where} must have a source; got {sorted(options)}.")
+    source = options.pop("source")
+    sources = [_located(part, folder) for part in (source if isinstance(source, list) else [source])]
+    try:
+        return load_data(sources if isinstance(source, list) else sources[0], **options)
+    except DataFileError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise DefinitionError(f"{where}: {error}") from error
+
+
+def _located(source, folder):
+    """A path with variables filled in, from the folder if it is relative and there."""
+    expanded = os.path.expanduser(os.path.expandvars(str(source)))
+    if "$" in expanded:
+        raise DefinitionError(f"source {source!r} names a variable that is not set.")
+    beside = folder / expanded
+    return str(beside) if beside.exists() or "." in Path(expanded).suffix else expanded
+
+
+def _classifier(entry, where):
+    entry = {"estimator": entry} if isinstance(entry, str) else entry
+    if not isinstance(entry, dict) or "estimator" not in entry:
+        raise DefinitionError(f"{where} must be a name, or a table with an estimator; got {entry!r}.")
+    _only(where, entry, OF_A_CLASSIFIER)
+    definition = {key: entry[key] for key in ("estimator", "parameters") if key in entry}
+    estimator = make_estimator(definition, where)
+    name = entry.get("name", type(estimator).__name__)
+    grid = entry.get("grid", {})
+    on_data = entry.get("on_data", {})
+    if not isinstance(on_data, dict) or not all(isinstance(v, dict) for v in on_data.values()):
+        raise DefinitionError(f"{where}.on_data must have a table for each data set; got {on_data!r}.")
+    for table, place in [(grid, "grid"), *((on_data[key], f"on_data.{key}") for key in on_data)]:
+        for part in table if isinstance(table, list) else [table]:
+            _check_parameters(estimator, make_value(part, f"{where}.{place}"), f"{where}.{place}")
+    for part in grid if isinstance(grid, list) else [grid]:
+        for key, values in make_value(part, f"{where}.grid").items():
+            if not isinstance(values, list) or not values:
+                raise DefinitionError(f"{where}.grid.{key} must be a list of values; got {values!r}.")
+    _named(f"{where}.dense", check_bool, entry.get("dense", False))
+    return Classifier(str(name), definition, grid, entry.get("dense", False), on_data)
+
+
+def _check_parameters(estimator, values, where):
+    """Raise unless these are parameters of the estimator."""
+    if not isinstance(values, dict):
+        raise DefinitionError(f"{where} must be a table; got {values!r}.")
+    known = estimator.get_params()
+    for name in values:
+        if name not in known:
+            allowed = ", ".join(sorted(known))
+            raise DefinitionError(f"{where} must have parameters among {allowed}; got {name!r}.")
+
+
+def _settings(where, kind, table):
+    if not isinstance(table, dict):
+        raise DefinitionError(f"{where} must be a table; got {table!r}.")
+    _only(where, table, [field.name for field in fields(kind)])
+    try:
+        return kind(**table)
+    except ValueError as error:
+        raise DefinitionError(f"{where}.{error}") from error
+
+
+def _list(entries, name):
+    found = entries.get(name, [])
+    if not isinstance(found, list | tuple):
+        raise DefinitionError(f"{name} must be a list; got {found!r}.")
+    return found
+
+
+def _only(where, table, allowed):
+    for name in table:
+        if name not in allowed:
+            raise DefinitionError(f"{where} must have entries among {', '.join(allowed)}; got {name!r}.")
+
+
+def _named(name, check, *arguments, **options):
+    try:
+        check(name, *arguments, **options)
+    except ValueError as error:
+        raise DefinitionError(str(error)) from error

@@ -1,0 +1,147 @@
+"""A study under way: cells, those that are finished, and the workers."""
+
+import json
+import tempfile
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import joblib
+import numpy as np
+from joblib.parallel import get_active_backend
+
+from .cell import Cell, describe
+from .outcome import DONE, TOO_SLOW
+from .process import run_cell
+from .store import Store
+
+
+def run_study(study, store, *, n_jobs=None, retry=False, on_outcome=None):
+    """Run the cells of a study that are not finished yet.
+
+    Parameters
+    ----------
+    study : Study
+    store : path-like or Store
+        Where outcomes are kept, each as soon as it is there. What is in it is not run again.
+    n_jobs : int, optional
+        Workers of joblib; any of its backends serves. Data sets are handed over in files, so the
+        workers of a cluster need the same folder of temporary files.
+    retry : bool, default=False
+        Whether to run cells again that failed or were too slow.
+    on_outcome : callable, optional
+        Called with each outcome and the number of cells: first with those from the store.
+
+    Returns
+    -------
+    list of Outcome
+        In the order of the study's data sets, classifiers and folds.
+    """
+    store = store if isinstance(store, Store) else Store(store)
+    with tempfile.TemporaryDirectory(prefix="skml-odm-") as folder:
+        cells = [cell for data in study.data for cell in _cells(study, data, Path(folder))]
+        known = {
+            key: outcome
+            for key, outcome in store.load(cell.key for cell in cells).items()
+            if not (retry and outcome.status != DONE or _had_less_time(outcome, study.time_limit))
+        }
+        tell = on_outcome or (lambda outcome, total: None)
+        for outcome in known.values():
+            tell(outcome, len(cells))
+        todo = [cell for cell in cells if cell.key not in known]
+        for key, outcome in _outcomes(todo, study.time_limit, n_jobs):
+            store.save(key, outcome)
+            known[key] = outcome
+            tell(outcome, len(cells))
+    return [known[cell.key] for cell in cells]
+
+
+def finished(study, store):
+    """The outcomes of a study that are in the store, in its order."""
+    store = store if isinstance(store, Store) else Store(store)
+    keys = [cell.key for data in study.data for cell in _cells(study, data)]
+    known = store.load(keys)
+    return [known[key] for key in keys if key in known]
+
+
+def _cells(study, data, folder=None):
+    """The cells of one data set; its rows are put into the folder for them."""
+    data = prepared(data, study.protocol)
+    path = ""
+    if folder is not None:
+        path = str(folder / f"{len(list(folder.iterdir()))}.joblib")
+        joblib.dump(data, path)
+    rows = joblib.hash((data.X, data.Y, data.candidates))
+    for classifier in study.classifiers:
+        for fold, (train, test) in enumerate(study.protocol.splits(data), start=1):
+            with_curve = study.curves and fold == 1
+            cell = Cell(
+                "",
+                data.name,
+                path,
+                classifier,
+                fold,
+                train,
+                test,
+                study.protocol,
+                study.tuning,
+                with_curve,
+            )
+            text = json.dumps([rows, describe(cell)], sort_keys=True, default=joblib.hash)
+            parts = text.encode(), np.asarray(train).tobytes(), np.asarray(test).tobytes()
+            yield replace(cell, key=sha256(b"|".join(parts)).hexdigest())
+
+
+def prepared(data, protocol):
+    """The data set without the rows and labels that the protocol drops."""
+    kept = data.Y.sum(axis=0) >= protocol.fewest_rows
+    Y = data.Y[:, kept]
+    names = tuple(name for name, keep in zip(data.label_names, kept, strict=True) if keep)
+    candidates = None if data.candidates is None else data.candidates[:, kept]
+    notes = data.notes
+    if not kept.all():
+        notes = (*notes, f"{(~kept).sum()} labels of fewer than {protocol.fewest_rows} rows dropped")
+    data = replace(data, Y=Y, label_names=names, candidates=candidates, notes=notes)
+    labelled = Y.any(axis=1)
+    if not protocol.labelled_rows_only or labelled.all():
+        return data
+    number = np.cumsum(labelled) - 1
+    return replace(
+        data,
+        X=data.X[labelled],
+        Y=Y[labelled],
+        candidates=None if candidates is None else candidates[labelled],
+        split=data.split and tuple(number[part[labelled[part]]] for part in data.split),
+        notes=(*notes, f"{(~labelled).sum()} rows without labels dropped"),
+    )
+
+
+def _had_less_time(outcome, time_limit):
+    """Whether the outcome is of no use because the limit is higher now."""
+    if outcome.status != TOO_SLOW:
+        return False
+    return time_limit is None or outcome.facts["time_limit"] < time_limit
+
+
+def _outcomes(cells, time_limit, n_jobs):
+    """Pairs of key and outcome, as they come."""
+    backend, _ = get_active_backend()
+    streams = getattr(backend, "supports_return_generator", False)
+    # a backend that answers all at once is given little at once
+    size = len(cells) if streams else joblib.effective_n_jobs(n_jobs)
+    parallel = joblib.Parallel(
+        n_jobs=n_jobs,
+        return_as="generator_unordered" if streams else "list",
+        # a cell may take long: each goes to whoever is free
+        batch_size=1,
+    )
+    for first in range(0, len(cells), max(size, 1)):
+        yield from parallel(
+            joblib.delayed(_run)(cell, time_limit) for cell in cells[first : first + size]
+        )
+
+
+def _run(cell, time_limit):
+    outcome = run_cell(cell, time_limit)
+    facts = {**outcome.facts, "time_limit": time_limit}
+    return cell.key, replace(outcome, facts=facts)

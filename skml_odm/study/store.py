@@ -1,0 +1,74 @@
+"""Finished cells in an SQLite file that survives a crash."""
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import asdict, fields
+
+from .outcome import Outcome
+
+COLUMNS = [field.name for field in fields(Outcome)]
+TEXTS = ("measures", "parameters", "margins", "curve", "facts")
+
+
+class Store:
+    """Outcomes by the keys of their cells.
+
+    Parameters
+    ----------
+    path : path-like
+        A file of an earlier study, or of none.
+    """
+
+    def __init__(self, path):
+        self.path = path
+        with closing(self._connect()) as connection, connection:
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS outcomes (key TEXT PRIMARY KEY, "
+                "data TEXT, classifier TEXT, fold INTEGER, status TEXT, error TEXT, "
+                "measures TEXT, parameters TEXT, margins TEXT, curve TEXT, facts TEXT)"
+            )
+
+    def load(self, keys):
+        """The outcomes that are there.
+
+        Parameters
+        ----------
+        keys : iterable of str
+
+        Returns
+        -------
+        dict of str to Outcome
+        """
+        wanted = set(keys)
+        with closing(self._connect()) as connection:
+            rows = connection.execute(f"SELECT key, {', '.join(COLUMNS)} FROM outcomes").fetchall()
+        return {key: _outcome(values) for key, *values in rows if key in wanted}
+
+    def save(self, key, outcome):
+        """Keep an outcome; it is on disk when this returns."""
+        values = asdict(outcome)
+        row = [json.dumps(values[name]) if name in TEXTS else values[name] for name in COLUMNS]
+        places = ", ".join("?" * (1 + len(COLUMNS)))
+        with closing(self._connect()) as connection, connection:
+            connection.execute(
+                f"INSERT OR REPLACE INTO outcomes (key, {', '.join(COLUMNS)}) VALUES ({places})",
+                (key, *row),
+            )
+
+    def _connect(self):
+        try:
+            connection = sqlite3.connect(self.path, timeout=60.0)
+            connection.execute("PRAGMA user_version")
+            connection.execute("SELECT name FROM sqlite_master").fetchone()
+        except sqlite3.Error as error:
+            raise ValueError(
+                f"{str(self.path)!r} must be an SQLite file in an existing folder, or a new one "
+                f"({error})."
+            ) from error
+        return connection
+
+
+def _outcome(values):
+    named = dict(zip(COLUMNS, values, strict=True))
+    return Outcome(**{k: json.loads(v) if k in TEXTS else v for k, v in named.items()})
