@@ -9,13 +9,16 @@ from .embedded import load_digit_attributes
 from .files import DataFileError
 from .load import load_data
 from .noise import add_candidate_noise
+from .sheet import DataSheet, data_sheet
 
 __all__ = [
     "Alignment",
     "DataFileError",
     "DataSet",
+    "DataSheet",
     "ShiftedRows",
     "add_candidate_noise",
+    "data_sheet",
     "load_data",
     "load_digit_attributes",
     "row_alignment",
