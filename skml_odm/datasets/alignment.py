@@ -6,7 +6,7 @@ stretch of rows: do the features agree better with the labels of a row nearby th
 
 1. The features (at most 5000, the most frequent ones if sparse) become at most 100 numbers per row:
    singular vectors of the scaled features. Of the labels, the 64 that vary most are used, centred.
-   Of more than 32 000 rows, 32 stretches of 1000 are used.
+   Of more than 16 000 rows, the first 500 of every thirty-second part are used.
 2. For every shift k from −3 to 3, ridge regression learns labels of row i + k from the features of
    row i. A model per shift is needed, as a file that is shifted throughout teaches nothing at
    shift 0. Rows are predicted in chunks of about 20 by models that saw neither the chunk nor the
@@ -40,7 +40,7 @@ FALSE_ALARM = 1e-4
 SHIFTS = (-3, -2, -1, 1, 2, 3)
 FEWEST_ROWS = 40  # of a stretch
 N_CELLS = 32
-MOST_ROWS = 32_000
+MOST_ROWS = 16_000
 N_FEATURES = 5000
 N_DIRECTIONS = 100
 N_LABELS = 64
@@ -83,7 +83,7 @@ class Alignment:
     shifted : tuple of ShiftedRows
         Most certain first; empty if nothing is wrong or nothing can be known.
     decided : bool
-        False if the labels say too little: a file shifted throughout would look the same.
+        False if the file says too little to tell it from one that is shifted throughout.
     """
 
     shifted: tuple[ShiftedRows, ...] = ()
@@ -109,10 +109,9 @@ class _Stretches(NamedTuple):
     stop: np.ndarray
 
     def means(self, values):
-        """Mean of the values over every stretch; values may end before the last row."""
+        """Mean of the values over every stretch."""
         total = np.concatenate([[0.0], np.cumsum(values)])
-        stop = np.maximum(np.minimum(self.stop, len(values)), self.first)
-        return (total[stop] - total[np.minimum(self.first, len(values))]) / self.sizes
+        return (total[self.stop] - total[self.first]) / self.sizes
 
     @property
     def sizes(self):
@@ -154,17 +153,18 @@ def row_alignment(X, Y):
         return Alignment()
     rows = _rows_to_use(m)
     gains = _gains(_directions(X[rows]), Y, rows)
-    marks = np.unique(np.linspace(0, len(rows), N_CELLS + 1).astype(int))
+    marks, marks_in_file = _marks(len(rows)), _marks(m)
     i, j = np.triu_indices(len(marks), 1)
     long = marks[j] - marks[i] >= FEWEST_ROWS
     stretches = _Stretches(marks[i[long]], marks[j[long]])
     limit = FALSE_ALARM / (len(SHIFTS) * len(stretches.first))
     whole = np.argmax(stretches.sizes)
-    found, decided = [], False
+    found, decided = [], True
     for shift, (own, other) in zip(SHIFTS, gains, strict=True):
-        t, probability = _significance(other - own, stretches)
+        t = _student(other - own, stretches)
+        probability = stats.t.sf(t, stretches.sizes / 2)
         near, far = stretches.means(own), stretches.means(other)
-        decided |= _significance(own - other, stretches)[1][whole] <= limit
+        decided &= stats.t.cdf(t[whole], stretches.sizes[whole] / 2) <= limit
         for k in np.flatnonzero((probability <= limit) & (far >= 2 * near)):
             first, last = int(stretches.first[k]), int(stretches.stop[k]) - 1
             figures = (float(x[k]) for x in (near, far, probability))
@@ -173,10 +173,10 @@ def row_alignment(X, Y):
     for _, stretch in sorted(found, key=lambda pair: pair[0]):
         if all(stretch.last < other.first or other.last < stretch.first for other in chosen):
             chosen.append(stretch)
-    shifted = [
-        replace(stretch, first=int(rows[stretch.first]), last=int(rows[stretch.last]))
-        for stretch in _join_neighbours(chosen)
-    ]
+    shifted = []
+    for stretch in _join_neighbours(chosen):
+        first, stop = marks_in_file[np.searchsorted(marks, (stretch.first, stretch.last + 1))]
+        shifted.append(replace(stretch, first=int(first), last=int(stop) - 1))
     return Alignment(tuple(shifted), bool(decided or shifted))
 
 
@@ -204,8 +204,12 @@ def _rows_to_use(m):
     """All rows, or of a large file the first rows of every cell."""
     if m <= MOST_ROWS:
         return np.arange(m)
-    starts = np.linspace(0, m, N_CELLS + 1).astype(int)[:-1]
-    return (starts[:, None] + np.arange(MOST_ROWS // N_CELLS)).ravel()
+    return (_marks(m)[:-1, None] + np.arange(MOST_ROWS // N_CELLS)).ravel()
+
+
+def _marks(m):
+    """Where stretches of m rows may begin and end."""
+    return np.linspace(0, m, N_CELLS + 1).astype(int)
 
 
 def _directions(X):
@@ -266,8 +270,8 @@ def _predict(Z, targets):
     return np.split(predicted, len(targets), axis=1)
 
 
-def _significance(gain, stretches):
-    """Student's t of the mean gain of every stretch, and the probability of a greater one."""
+def _student(gain, stretches):
+    """Student's t of the mean gain of every stretch."""
     mean = stretches.means(gain)
     uncorrelated = stretches.means(gain**2) - mean**2
     variance = uncorrelated.copy()
@@ -277,5 +281,4 @@ def _significance(gain, stretches):
         variance += 2 * (1 - lag / (N_LAGS + 1)) * covariance
     # rows that are all alike have no variance, which must not make them certain
     variance = np.maximum(variance, uncorrelated) + 1e-3 * gain.var() + np.finfo(float).tiny
-    t = mean / np.sqrt(variance / stretches.sizes)
-    return t, stats.t.sf(t, stretches.sizes / 2)
+    return mean / np.sqrt(variance / stretches.sizes)

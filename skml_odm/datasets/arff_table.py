@@ -118,7 +118,7 @@ def _row_error(path, line, text, n_attributes, is_sparse):
         what = f"the row must be {{number value, …}} with numbers from 0 to {n_attributes - 1}"
         return file_error(path, what, line)
     n_values = len(next(csv.reader([text], quotechar="'")))
-    if n_values != n_attributes:
+    if n_values != n_attributes and text.count("'") % 2 == 0:
         what = f"the row has {n_values} values, the header has {n_attributes} attributes"
         return file_error(path, what, line)
-    return file_error(path, "the row's quotes or escapes cannot be read", line)
+    return file_error(path, "the row's values or quotes cannot be told apart", line)

@@ -59,6 +59,8 @@ def read_csv(paths, *, labels=None, nominal=(), sep=",", encoding="utf-8"):
 def _read_frame(pandas, path, sep, encoding):
     """Columns of texts, and the line of each row; all rows have as many fields as the heading."""
     text = read_text(path, encoding)
+    if not (isinstance(sep, str) and len(sep) == 1):
+        raise file_error(path, f"option sep must be one character; got {sep!r}")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
     rows, lines, width, end = [], [], None, 0
     try:

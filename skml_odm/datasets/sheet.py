@@ -76,7 +76,7 @@ def _describe_labels(data, label_sets, facts, warnings):
     imbalance = per_label.max(initial=0) / per_label[per_label > 0]
     facts["rows"] = m
     facts["features"] = data.X.shape[1]
-    facts["zeros among features"] = 1 - _count_nonzero(data.X) / (m * data.X.shape[1])
+    facts["zeros among features"] = float(1 - _count_nonzero(data.X) / (m * data.X.shape[1]))
     facts["labels"] = q
     facts["cardinality"] = float(per_row.mean())
     facts["density"] = float(per_row.mean() / q)
