@@ -1,9 +1,25 @@
-"""Data that comes with the package: nothing is downloaded, and no data file is shipped.
+"""Data: readers of files, a data sheet, and sets that come with the package.
 
-Synthetic data is scikit-learn's business: ``sklearn.datasets.make_multilabel_classification``.
+No data file is shipped, and nothing is downloaded unless a set of the host is asked for by name.
 """
 
+from .alignment import Alignment, ShiftedRows, row_alignment
+from .dataset import DataSet
 from .embedded import load_digit_attributes
+from .files import DataFileError
+from .load import load_data
 from .noise import add_candidate_noise
+from .sheet import DataSheet, data_sheet
 
-__all__ = ["add_candidate_noise", "load_digit_attributes"]
+__all__ = [
+    "Alignment",
+    "DataFileError",
+    "DataSet",
+    "DataSheet",
+    "ShiftedRows",
+    "add_candidate_noise",
+    "data_sheet",
+    "load_data",
+    "load_digit_attributes",
+    "row_alignment",
+]

@@ -1,8 +1,11 @@
-"""A real multi-label set at hand everywhere: the handwritten digits of scikit-learn."""
+"""Sets at hand everywhere: the handwritten digits of scikit-learn, and random documents."""
 
 import numpy as np
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_multilabel_classification
 from sklearn.utils import Bunch
+
+from .dataset import DataSet
+from .parts import numbered
 
 # Half of the labels follow from how a digit is drawn, half only from the number it stands for.
 ATTRIBUTES = {
@@ -70,3 +73,38 @@ def load_digit_attributes(*, return_X_y=False):
         target_names=list(ATTRIBUTES),
         DESCR=DESCRIPTION,
     )
+
+
+def digits_data():
+    """The digits as a :class:`DataSet`."""
+    digits = load_digit_attributes()
+    return DataSet(
+        name="digits",
+        X=digits.data,
+        Y=digits.target == 1,
+        label_names=tuple(digits.target_names),
+        feature_names=tuple(digits.feature_names),
+    )
+
+
+def synthetic_data(random_state=0):
+    """Random documents with about three of eight topics, word counts scaled to [0, 1]."""
+    X, Y = make_multilabel_classification(
+        n_samples=1000,
+        n_features=50,
+        n_classes=8,
+        n_labels=3,
+        allow_unlabeled=False,
+        random_state=random_state,
+    )
+    return DataSet(
+        name="synthetic",
+        X=X / X.max(),
+        Y=Y == 1,
+        label_names=numbered("label", Y.shape[1]),
+        feature_names=numbered("feature", X.shape[1]),
+    )
+
+
+# what makes each set, and the options it has
+EMBEDDED = {"digits": (digits_data, ()), "synthetic": (synthetic_data, ("random_state",))}

@@ -1,0 +1,62 @@
+"""Files of users: what can be wrong before any format matters, said in one line."""
+
+from pathlib import Path
+
+PACKAGES = {"arff": "liac-arff", "pandas": "pandas"}
+
+
+class DataFileError(ValueError):
+    """A data file cannot be read; the message is one line, "FILE:LINE: what is wrong"."""
+
+
+def file_error(path, what, line=None):
+    """A DataFileError about a file, or a line of it."""
+    place = f"{path}:{line}" if line is not None else f"{path}"
+    return DataFileError(f"{place}: {' '.join(str(what).split())}")
+
+
+def check_file(path):
+    """Raise unless the path is a file that has something in it."""
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise file_error(path, "is a folder; a file is expected")
+        with open(path, "rb") as file:
+            if not file.read(1):
+                raise file_error(path, "is empty; data is expected")
+    except FileNotFoundError:
+        raise file_error(path, "does not exist; a file is expected") from None
+    except OSError as error:
+        raise file_error(path, f"cannot be opened ({error.strerror})") from None
+
+
+def read_text(path, encoding="utf-8"):
+    """The text of a file without a byte order mark, or an error that says where it is not text."""
+    check_file(path)
+    content = Path(path).read_bytes()
+    try:
+        return content.decode(encoding).removeprefix("\ufeff")
+    except LookupError:
+        raise file_error(
+            path, f"option encoding is not known to Python; got {encoding!r}"
+        ) from None
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        column = error.start - (before.rfind(b"\n") + 1) + 1
+        what = (
+            f"byte {column} of the line (byte {error.start + 1} of the file) is "
+            f"0x{content[error.start]:02x}, which is not {encoding}; "
+            "a text file is expected, in another encoding with the option encoding"
+        )
+        raise file_error(path, what, before.count(b"\n") + 1) from None
+
+
+def import_extra(name, path):
+    """Import a package that only readers need."""
+    try:
+        return __import__(name)
+    except ImportError:
+        raise ImportError(
+            f"{path}: reading this file needs {PACKAGES[name]}, which is not installed: "
+            'pip install "skml-odm[study]"'
+        ) from None
