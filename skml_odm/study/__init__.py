@@ -1,5 +1,36 @@
-"""Comparative studies: the same folds and measures for several multi-label classifiers.
+"""Comparative studies: data sets × classifiers × a protocol, from files to tables and pictures.
+
+- :mod:`skml_odm.study.definition` a study, and the file that describes it
+  (:mod:`skml_odm.study.template`, :mod:`skml_odm.study.standard`),
+- :mod:`skml_odm.study.protocol` training and test parts, :mod:`skml_odm.study.estimators`
+  classifiers from their names,
+- :mod:`skml_odm.study.cell` one classifier on one fold, in a process of its own
+  (:mod:`skml_odm.study.process`), scored (:mod:`skml_odm.study.scores`) and measured
+  (:mod:`skml_odm.study.measures`, :mod:`skml_odm.study.memory`),
+- :mod:`skml_odm.study.run` all of them, kept in an SQLite file (:mod:`skml_odm.study.store`),
+- :mod:`skml_odm.study.report` tables, tests and pictures,
+- :mod:`skml_odm.study.cli` the command ``skml-odm``.
 """
+
+from .cell import Classifier, Tuning
 from .definition import Study, make_study, read_study
+from .estimators import DefinitionError
 from .one_class import OneClassAllowed
+from .outcome import Outcome
+from .protocol import Protocol
 from .run import run_study
+from .scores import label_scores_of
+
+__all__ = [
+    "Classifier",
+    "DefinitionError",
+    "OneClassAllowed",
+    "Outcome",
+    "Protocol",
+    "Study",
+    "Tuning",
+    "label_scores_of",
+    "make_study",
+    "read_study",
+    "run_study",
+]

@@ -21,8 +21,8 @@ from ..base import LabelRanker
 from ..datasets import add_candidate_noise
 from ..metrics import ranking_loss
 from ..search import PathSearchCV
-from .estimators import make_estimator, make_value, seeded
 from ..validation import check_choice, check_real
+from .estimators import make_estimator, make_value, seeded
 from .measures import OF_ACCURACY, LabelScorer, label_measures
 from .memory import PeakMemory
 from .outcome import Outcome
@@ -260,7 +260,10 @@ def _stored(path):
 def describe(cell):
     """What decides the outcome of a cell, apart from data and versions, as JSON can hold it."""
     return {
-        "classifier": {**asdict(cell.classifier), "on_data": cell.classifier.on_data.get(cell.data)},
+        "classifier": {
+            **asdict(cell.classifier),
+            "on_data": cell.classifier.on_data.get(cell.data),
+        },
         "protocol": asdict(cell.protocol),
         "tuning": asdict(cell.tuning) if cell.classifier.grid else None,
         "curve": cell.with_curve,

@@ -130,7 +130,9 @@ def _study(options):
 
 def _compare(options):
     study = _study(options)
-    folder = Path(options.folder or (Path(options.study).stem if options.study else "skml-odm-report"))
+    folder = Path(
+        options.folder or (Path(options.study).stem if options.study else "skml-odm-report")
+    )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

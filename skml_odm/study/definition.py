@@ -1,7 +1,7 @@
 """What a study consists of, and the small file that says so."""
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,8 @@ class Study:
 
     data: tuple
     classifiers: tuple
-    protocol: Protocol = Protocol()
-    tuning: Tuning = Tuning()
+    protocol: Protocol = field(default_factory=Protocol)
+    tuning: Tuning = field(default_factory=Tuning)
     title: str = "Comparison of multi-label classifiers"
     time_limit: float | None = None
     curves: bool = False
@@ -114,10 +114,13 @@ def make_study(entries, folder=".", text=""):
         for i, entry in enumerate(_list(entries, "classifiers"))
     )
     data = tuple(
-        _data_set(entry, f"data[{i}]", Path(folder)) for i, entry in enumerate(_list(entries, "data"))
+        _data_set(entry, f"data[{i}]", Path(folder))
+        for i, entry in enumerate(_list(entries, "data"))
     )
     rest = {
-        name: entries[name] for name in ("title", "time_limit", "curves", "control") if name in entries
+        name: entries[name]
+        for name in ("title", "time_limit", "curves", "control")
+        if name in entries
     }
     return Study(data, classifiers, protocol, tuning, text=text, **rest)
 
@@ -164,10 +167,13 @@ def _data_set(entry, where, folder):
     options: dict[str, Any] = dict(entry) if isinstance(entry, dict) else {"source": entry}
     if "source" not in options:
         raise DefinitionError(f"{where} must have a source; got {sorted(options)}.")
-    source = options.pop("source")
-    sources = [_located(part, folder) for part in (source if isinstance(source, list) else [source])]
+    source, name = options.pop("source"), options.pop("name", None)
+    sources = [
+        _located(part, folder) for part in (source if isinstance(source, list) else [source])
+    ]
     try:
-        return load_data(sources if isinstance(source, list) else sources[0], **options)
+        data = load_data(sources if isinstance(source, list) else sources[0], **options)
+        return data if name is None else replace(data, name=str(name))
     except DataFileError:
         raise
     except (TypeError, ValueError) as error:
@@ -186,7 +192,9 @@ def _located(source, folder):
 def _classifier(entry, where):
     entry = {"estimator": entry} if isinstance(entry, str) else entry
     if not isinstance(entry, dict) or "estimator" not in entry:
-        raise DefinitionError(f"{where} must be a name, or a table with an estimator; got {entry!r}.")
+        raise DefinitionError(
+            f"{where} must be a name, or a table with an estimator; got {entry!r}."
+        )
     _only(where, entry, OF_A_CLASSIFIER)
     definition = {key: entry[key] for key in ("estimator", "parameters") if key in entry}
     estimator = make_estimator(definition, where)
@@ -194,14 +202,18 @@ def _classifier(entry, where):
     grid = entry.get("grid", {})
     on_data = entry.get("on_data", {})
     if not isinstance(on_data, dict) or not all(isinstance(v, dict) for v in on_data.values()):
-        raise DefinitionError(f"{where}.on_data must have a table for each data set; got {on_data!r}.")
+        raise DefinitionError(
+            f"{where}.on_data must have a table for each data set; got {on_data!r}."
+        )
     for table, place in [(grid, "grid"), *((on_data[key], f"on_data.{key}") for key in on_data)]:
         for part in table if isinstance(table, list) else [table]:
             _check_parameters(estimator, make_value(part, f"{where}.{place}"), f"{where}.{place}")
     for part in grid if isinstance(grid, list) else [grid]:
         for key, values in make_value(part, f"{where}.grid").items():
             if not isinstance(values, list) or not values:
-                raise DefinitionError(f"{where}.grid.{key} must be a list of values; got {values!r}.")
+                raise DefinitionError(
+                    f"{where}.grid.{key} must be a list of values; got {values!r}."
+                )
     _named(f"{where}.dense", check_bool, entry.get("dense", False))
     return Classifier(str(name), definition, grid, entry.get("dense", False), on_data)
 
@@ -237,7 +249,9 @@ def _list(entries, name):
 def _only(where, table, allowed):
     for name in table:
         if name not in allowed:
-            raise DefinitionError(f"{where} must have entries among {', '.join(allowed)}; got {name!r}.")
+            raise DefinitionError(
+                f"{where} must have entries among {', '.join(allowed)}; got {name!r}."
+            )
 
 
 def _named(name, check, *arguments, **options):

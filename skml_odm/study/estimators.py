@@ -114,7 +114,9 @@ def make_estimator(definition, where):
     parameters = definition.get("parameters", {})
     if not isinstance(parameters, dict):
         raise DefinitionError(f"{where}.parameters must be a table; got {parameters!r}.")
-    made = {key: make_value(value, f"{where}.parameters.{key}") for key, value in parameters.items()}
+    made = {
+        key: make_value(value, f"{where}.parameters.{key}") for key, value in parameters.items()
+    }
     try:
         return found(**made)
     except TypeError as error:

@@ -13,13 +13,23 @@ from sklearn.metrics import accuracy_score, f1_score, hamming_loss, roc_auc_scor
 from ..metrics import average_precision, coverage, one_error, ranking_loss
 from .scores import as_dense, label_scores_of
 
-RANKING = {
+
+def macro_auc(y_true, scores):
+    """Area under the curve of each label, averaged; NaN if no label has both kinds of rows."""
+    y_true = np.asarray(y_true)
+    both = (y_true.min(axis=0) == 0) & (y_true.max(axis=0) == 1)
+    if not both.any():
+        return np.nan
+    return roc_auc_score(y_true[:, both], scores[:, both], average="macro")
+
+
+OF_SCORES = {
     "ranking_loss": ranking_loss,
     "average_precision": average_precision,
     "one_error": one_error,
     "coverage": coverage,
+    "macro_auc": macro_auc,
 }
-
 # heading, and whether more is better
 MEASURES = {
     "ranking_loss": ("ranking loss", False),
@@ -57,17 +67,14 @@ def label_measures(y_true, scores, predicted):
     """
     y_true, predicted = np.asarray(y_true).astype(int), np.asarray(predicted).astype(int)
     values = {
-        **{name: measure(y_true, scores) for name, measure in RANKING.items()},
+        **{name: measure(y_true, scores) for name, measure in OF_SCORES.items()},
         "hamming_loss": hamming_loss(y_true, predicted),
         "micro_f1": f1_score(y_true, predicted, average="micro", zero_division=0),
         "macro_f1": f1_score(y_true, predicted, average="macro", zero_division=0),
         "example_f1": f1_score(y_true, predicted, average="samples", zero_division=1),
         "subset_accuracy": accuracy_score(y_true, predicted),
     }
-    both = (y_true.min(axis=0) == 0) & (y_true.max(axis=0) == 1)
-    if both.any():
-        values["macro_auc"] = roc_auc_score(y_true[:, both], scores[:, both], average="macro")
-    return {name: float(values[name]) for name in MEASURES if name in values}
+    return {name: float(values[name]) for name in OF_ACCURACY if not np.isnan(values[name])}
 
 
 class LabelScorer:
@@ -82,8 +89,8 @@ class LabelScorer:
         self.measure = measure
 
     def __call__(self, estimator, X, y):
-        if self.measure in RANKING:
-            value = RANKING[self.measure](y, label_scores_of(estimator, X))
+        if self.measure in OF_SCORES:
+            value = OF_SCORES[self.measure](y, label_scores_of(estimator, X))
         else:
             value = label_measures(y, np.zeros(y.shape), as_dense(estimator.predict(X)))[
                 self.measure

@@ -57,7 +57,7 @@ class OneClassAllowed(ClassifierMixin, BaseEstimator):
 
     @available_if(_has("decision_function"))
     def decision_function(self, X):
-        """The estimator's; without one, from −1 where no row has the last class to 1 where all do."""
+        """The estimator's; otherwise from −1, no row has the last class, to 1, all have it."""
         check_is_fitted(self)
         if not isinstance(self.estimator_, DummyClassifier):
             return self.estimator_.decision_function(X)

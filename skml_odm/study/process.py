@@ -72,9 +72,7 @@ class CellProcess:
             answer = self._answers.get(timeout=time_limit)
         except queue.Empty:
             self.stop()
-            return cell.outcome(
-                status=TOO_SLOW, error=f"not finished after {time_limit:g} s"
-            )
+            return cell.outcome(status=TOO_SLOW, error=f"not finished after {time_limit:g} s")
         except BrokenPipeError:
             answer = None
         except BaseException:

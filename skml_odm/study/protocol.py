@@ -94,9 +94,7 @@ class Protocol:
                 f"got {self.folds}."
             )
         make = stratified_folds if self.stratified else plain_folds
-        return [
-            pair for turn in self._turns for pair in make(data.Y, self.folds, self.seed + turn)
-        ]
+        return [pair for turn in self._turns for pair in make(data.Y, self.folds, self.seed + turn)]
 
     @property
     def _turns(self):

@@ -9,7 +9,9 @@ from pathlib import Path
 import joblib
 import numpy as np
 from joblib.parallel import get_active_backend
+from scipy import sparse
 
+from ..validation import canonical
 from .cell import Cell, describe
 from .outcome import DONE, TOO_SLOW
 from .process import run_cell
@@ -43,7 +45,7 @@ def run_study(study, store, *, n_jobs=None, retry=False, on_outcome=None):
         known = {
             key: outcome
             for key, outcome in store.load(cell.key for cell in cells).items()
-            if not (retry and outcome.status != DONE or _had_less_time(outcome, study.time_limit))
+            if not ((retry and outcome.status != DONE) or _had_less_time(outcome, study.time_limit))
         }
         tell = on_outcome or (lambda outcome, total: None)
         for outcome in known.values():
@@ -71,7 +73,7 @@ def _cells(study, data, folder=None):
     if folder is not None:
         path = str(folder / f"{len(list(folder.iterdir()))}.joblib")
         joblib.dump(data, path)
-    rows = joblib.hash((data.X, data.Y, data.candidates))
+    rows = fingerprint(data)
     for classifier in study.classifiers:
         for fold, (train, test) in enumerate(study.protocol.splits(data), start=1):
             with_curve = study.curves and fold == 1
@@ -92,6 +94,15 @@ def _cells(study, data, folder=None):
             yield replace(cell, key=sha256(b"|".join(parts)).hexdigest())
 
 
+def fingerprint(data):
+    """Tells rows and labels from others, whatever container and file they came in."""
+    X = data.X
+    if sparse.issparse(X):
+        X = canonical(X)
+        X = [X.shape, X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)]
+    return joblib.hash([X, data.Y, data.candidates])
+
+
 def prepared(data, protocol):
     """The data set without the rows and labels that the protocol drops."""
     kept = data.Y.sum(axis=0) >= protocol.fewest_rows
@@ -100,7 +111,10 @@ def prepared(data, protocol):
     candidates = None if data.candidates is None else data.candidates[:, kept]
     notes = data.notes
     if not kept.all():
-        notes = (*notes, f"{(~kept).sum()} labels of fewer than {protocol.fewest_rows} rows dropped")
+        notes = (
+            *notes,
+            f"{(~kept).sum()} labels of fewer than {protocol.fewest_rows} rows dropped",
+        )
     data = replace(data, Y=Y, label_names=names, candidates=candidates, notes=notes)
     labelled = Y.any(axis=1)
     if not protocol.labelled_rows_only or labelled.all():
