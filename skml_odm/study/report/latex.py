@@ -1,0 +1,57 @@
+r"""Tables in LaTeX; they need ``\usepackage{booktabs}``."""
+
+SIGNS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "±": r"$\pm$",
+    "–": "--",
+    "†": r"\dag{}",
+}
+
+
+def escape(text):
+    """Text that LaTeX prints as it is."""
+    return "".join(SIGNS.get(sign, sign) for sign in text)
+
+
+def as_latex(table, label):
+    """A table of the report as a floating one."""
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{escape(table.caption)}}}",
+        rf"\label{{tab:{label}}}",
+        rf"\begin{{tabular}}{{l{'r' * (len(table.heading) - 1)}}}",
+        r"\toprule",
+        _line(map(escape, table.heading)),
+        r"\midrule",
+        *(_line(map(_cell, row)) for row in table.rows),
+    ]
+    if table.last_rows:
+        lines += [r"\midrule", *(_line(map(_cell, row)) for row in table.last_rows)]
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [rf"\par\smallskip\footnotesize {escape(note)}" for note in table.notes]
+    return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+
+def _line(cells):
+    return " & ".join(cells) + r" \\"
+
+
+def _cell(cell):
+    mean, sign, spread = cell.text.partition(" ± ")
+    text = rf"\textbf{{{escape(mean)}}}" if cell.best else escape(mean)
+    return text + (rf" $\pm$ {escape(spread)}" if sign else "")
