@@ -247,6 +247,7 @@ def plot_convergence(outcomes, value="loss", classifiers=None, ax=None):
     ax.set_xscale("log")
     if value == "gap":
         ax.set_yscale("log")
+    ax.minorticks_off()
     ax.set_xlabel("iterations")
     ax.set_ylabel("relative gap" if value == "gap" else "ranking loss (thin: training)")
     return _finish(ax, list(groups))

@@ -59,7 +59,9 @@ def fake_sheets(n_sets=8):
 
 
 def _outcome(rng, data, classifier, fold, loss, place):
-    margins = np.quantile(rng.normal(1.0, 0.5 + 0.08 * place, 2000) * 2.0**place, np.arange(101) / 100)
+    margins = np.quantile(
+        rng.normal(1.0, 0.5 + 0.08 * place, 2000) * 2.0**place, np.arange(101) / 100
+    )
     curve = []
     if classifier in CLASSIFIERS[:2]:
         steps = np.array([1, 2, 4, 8, 16, 32, 64, 128])

@@ -97,11 +97,12 @@ def bonferroni_dunn_difference(n_sets, n_classifiers, alpha=ALPHA):
 def nemenyi_p_values(average_ranks, n_sets):
     """p-values of all pairs by the distribution of the studentized range, ones on the diagonal."""
     n_classifiers = len(average_ranks)
-    differences = np.abs(np.subtract.outer(average_ranks, average_ranks))
+    pairs = np.triu_indices(n_classifiers, 1)
+    differences = np.abs(np.subtract.outer(average_ranks, average_ranks))[pairs]
     scaled = differences / _rank_error(n_sets, n_classifiers) * np.sqrt(2)
-    p_values = stats.studentized_range.sf(scaled, n_classifiers, np.inf)
-    np.fill_diagonal(p_values, 1.0)
-    return p_values
+    p_values = np.eye(n_classifiers)
+    p_values[pairs] = stats.studentized_range.sf(scaled, n_classifiers, np.inf)
+    return np.maximum(p_values, p_values.T)
 
 
 def groups_within(average_ranks, difference):

@@ -4,9 +4,9 @@
 - :mod:`skml_odm.study.report.results` and :mod:`skml_odm.study.report.record` what it says,
 - :mod:`skml_odm.study.report.pictures` its figures,
 - :mod:`skml_odm.study.report.html`, :mod:`skml_odm.study.report.markdown`,
-  :mod:`skml_odm.study.report.latex`, :mod:`skml_odm.study.report.comma_separated` how it is written.
+  :mod:`skml_odm.study.report.latex`, :mod:`skml_odm.study.report.comma_separated` its forms.
 
-All numbers come from :mod:`skml_odm.study.summary`, all tests from :mod:`skml_odm.study.statistics`.
+Numbers come from :mod:`skml_odm.study.summary`, tests from :mod:`skml_odm.study.statistics`.
 """
 
 from .write import write_report

@@ -50,11 +50,11 @@ def as_html(title, sections):
 def _section(section):
     parts = [f'<section id="{escape(section.key)}">', f"<h2>{escape(section.title)}</h2>"]
     small: list[Figure] = []
-    for block in section.blocks:
+    for place, block in enumerate(section.blocks):
         if isinstance(block, Figure) and not block.is_wide:
             small.append(block)
             continue
-        parts += [*_gallery(small), _block(block)]
+        parts += [*_gallery(small), _block(block, f"{escape(section.key)}-{place}")]
         small = []
     return "\n".join([*parts, *_gallery(small), "</section>"])
 
@@ -67,13 +67,13 @@ def _gallery(figures):
         yield "</div>"
 
 
-def _block(block):
+def _block(block, key):
     return {
         Paragraph: lambda: f"<p>{escape(block.text)}</p>",
         Bullets: lambda: _bullets(block.items),
         Verbatim: lambda: f'<pre tabindex="0"><code>{escape(block.text)}</code></pre>',
         Figure: lambda: _figure(block),
-        Table: lambda: _table(block),
+        Table: lambda: _table(block, key),
     }[type(block)]()
 
 
@@ -84,22 +84,24 @@ def _bullets(items):
 def _figure(figure):
     kind = ' class="wide"' if figure.is_wide else ""
     # a picture for those who see it, its caption for the others
-    svg = inline(figure).replace("<svg", '<svg role="img" aria-label="' + escape(figure.caption) + '"', 1)
+    svg = inline(figure).replace(
+        "<svg", '<svg role="img" aria-label="' + escape(figure.caption) + '"', 1
+    )
     return (
         f'<figure{kind}>\n<div class="scroll">{svg}</div>\n'
         f"<figcaption>{escape(figure.caption)}</figcaption>\n</figure>"
     )
 
 
-def _table(table):
-    caption = escape(table.caption)
+def _table(table, key):
+    # not a <caption>, which would be as wide as the table and scroll with it
     parts = [
         '<div class="table">',
-        f'<div class="scroll" role="region" aria-label="{caption}" tabindex="0">',
-        "<table>",
-        f"<caption>{caption}</caption>",
+        f'<p class="caption" id="{key}">{escape(table.caption)}</p>',
+        f'<div class="scroll" role="region" aria-labelledby="{key}" tabindex="0">',
+        f'<table aria-labelledby="{key}">',
         "<thead><tr>",
-        *(f'<th scope="col">{escape(words)}</th>' for words in table.heading),
+        *(f'<th scope="col">{_heading(words)}</th>' for words in table.heading),
         "</tr></thead>",
         "<tbody>",
         *map(_row, table.rows),
@@ -110,6 +112,11 @@ def _table(table):
     parts += ["</table>", "</div>"]
     parts += [f'<p class="note">{escape(note)}</p>' for note in table.notes]
     return "\n".join([*parts, "</div>"])
+
+
+def _heading(words):
+    """Long names of classifiers in classifiers may be broken at their brackets."""
+    return escape(words).replace("(", "<wbr>(")
 
 
 def _row(row):

@@ -34,6 +34,7 @@ def critical_difference_figure(summary, measure):
             summary.classifiers, summary.average_ranks(measure), difference, ax=ax
         ),
         critical_difference_size(n_classifiers),
+        cut="tight",  # names stand outside the axes
     )
     caption = f"Average ranks by {MEASURES[measure][0]}, the best to the left."
     if difference is not None:
@@ -137,7 +138,7 @@ def _per_data_set(summary, field, prefix, plot, caption):
     return figures
 
 
-def _draw(plot, size):
+def _draw(plot, size, cut=None):
     """The SVG text of what ``plot`` draws on the axes it is given."""
     from matplotlib import style
     from matplotlib.figure import Figure as Canvas
@@ -146,9 +147,8 @@ def _draw(plot, size):
         figure = Canvas(figsize=size, layout="constrained")
         plot(figure.add_subplot())
         file = io.StringIO()
-        figure.savefig(
-            file, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None}
-        )
+        nothing = {"Date": None, "Creator": None}
+        figure.savefig(file, format="svg", bbox_inches=cut, metadata=nothing)
     return _lean(file.getvalue())
 
 
@@ -157,6 +157,7 @@ def _lean(svg):
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     used = set(re.findall(r"#(\w+)", svg))
     svg = re.sub(r' id="([^"]*)"', lambda id: id.group(0) if id.group(1) in used else "", svg)
+    svg = re.sub(r"\n +", "\n", svg)
     svg = re.sub(r' d="[^"]*"', lambda path: _lean_path(path.group(0)), svg)
     return re.sub(r"<[^>]*>", lambda tag: _rounded(tag.group(0), 2), svg)
 

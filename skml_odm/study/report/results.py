@@ -44,7 +44,8 @@ def _size(summary):
     folds = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     done = sum(outcome.status == DONE for outcome in summary.outcomes)
     return (
-        f"{_count(len(summary.data), 'data set')}, {_count(len(summary.classifiers), 'classifier')}, "
+        f"{_count(len(summary.data), 'data set')}, "
+        f"{_count(len(summary.classifiers), 'classifier')}, "
         f"{folds} {'fold' if folds == '1' else 'folds'}{' each' if len(summary.data) > 1 else ''}; "
         f"{done} of {len(summary.outcomes)} cells have a result."
     )
@@ -68,7 +69,9 @@ def _verdict(summary, measure):
     if test is None:
         return f"{leads} {_too_few_sets(summary, measure)}"
     if test.f_p >= ALPHA:
-        return f"{leads} The ranks of all classifiers do not differ significantly ({_f_text(test)})."
+        return (
+            f"{leads} The ranks of all classifiers do not differ significantly ({_f_text(test)})."
+        )
     leads += f" The ranks differ significantly ({_f_text(test)})."
     difference = nemenyi_difference(len(sets), len(ranks))
     worse = [n for n, r in zip(summary.classifiers, ranks, strict=True) if r - low > difference]
@@ -111,7 +114,10 @@ def main_measure(summary, measure, control, figures):
         blocks += [Paragraph(_friedman_text(summary, measure))]
         if summary.friedman(measure) is not None and len(summary.classifiers) > 2:
             blocks.append(_nemenyi_table(summary, measure))
-        blocks += [_control_table(summary, measure, control), _fold_table(summary, measure, control)]
+        blocks += [
+            _control_table(summary, measure, control),
+            _fold_table(summary, measure, control),
+        ]
     return Section(measure.replace("_", "-"), heading[0].upper() + heading[1:], blocks)
 
 
@@ -182,9 +188,10 @@ def _friedman_text(summary, measure):
     n_sets, n_classifiers = len(summary.ranked_data(measure)), len(summary.classifiers)
     text = (
         f"Friedman's test over {n_sets} data sets: χ² = {test.chi_square:.2f} "
-        f"(p {_p_equals(test.chi_square_p)}), {_f_text(test)}. Critical differences of average ranks "
-        f"at α = {ALPHA}: {nemenyi_difference(n_sets, n_classifiers):.2f} between any two (Nemenyi), "
-        f"{bonferroni_dunn_difference(n_sets, n_classifiers):.2f} from a control (Bonferroni-Dunn)."
+        f"(p {_p_equals(test.chi_square_p)}), {_f_text(test)}. Critical differences of average "
+        f"ranks at α = {ALPHA}: {nemenyi_difference(n_sets, n_classifiers):.2f} between any two "
+        f"(Nemenyi), {bonferroni_dunn_difference(n_sets, n_classifiers):.2f} from a control "
+        "(Bonferroni-Dunn)."
     )
     if n_classifiers == 2:
         text += " With two classifiers Wilcoxon's test below is the stronger one."
@@ -250,7 +257,8 @@ def _control_table(summary, measure, control):
     if not tested:
         most = max((n for _, n in tests.values()), default=0)
         notes.append(
-            f"Not enough data sets for Wilcoxon's test: {most}, at least {MINIMUM_PAIRS} are needed."
+            f"Not enough data sets for Wilcoxon's test: {most}, "
+            f"at least {MINIMUM_PAIRS} are needed."
         )
     return Table(
         f"Against {control}",
