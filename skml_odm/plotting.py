@@ -244,10 +244,9 @@ def plot_convergence(outcomes, value="loss", classifiers=None, ax=None):
                 linewidth=0.8,
                 label="_training",
             )
-    ax.set_xscale("log")
+    _use_logarithms(ax.xaxis)
     if value == "gap":
-        ax.set_yscale("log")
-    ax.minorticks_off()
+        _use_logarithms(ax.yaxis)
     ax.set_xlabel("iterations")
     ax.set_ylabel("relative gap" if value == "gap" else "ranking loss (thin: training)")
     return _finish(ax, list(groups))
@@ -280,7 +279,7 @@ def plot_time_and_rank(names, seconds, average_ranks, heading="average rank", ax
     ]
     for name, time, rank in shown:
         ax.plot([time], [rank], **{**styles.line(name), "markersize": 7, "linestyle": "none"})
-    ax.set_xscale("log")
+    _use_logarithms(ax.xaxis)
     ax.margins(0.1)
     ax.set_xlabel("fit seconds (geometric mean over data sets)")
     ax.set_ylabel(heading)
@@ -296,6 +295,13 @@ def _axes(ax, size):
     except ImportError as error:
         raise ImportError('pictures need matplotlib: pip install "skml-odm[study]"') from error
     return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def _use_logarithms(axis):
+    """A logarithmic scale with plain numbers at the powers of ten."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.set_major_formatter(lambda value, place: f"{value:g}")
+    axis.set_minor_formatter(lambda value, place: "")
 
 
 def _most_bars(n_classifiers):

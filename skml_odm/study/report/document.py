@@ -14,13 +14,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows that may be sorted, then rows that stay at the end."""
+    """Rows that may be sorted, then rows that stay at the end; ``words`` are columns of text."""
 
     caption: str
     heading: list[str]
     rows: list[list[Cell]]
     last_rows: list[list[Cell]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    words: tuple[int, ...] = (0,)
 
 
 @dataclass(frozen=True)

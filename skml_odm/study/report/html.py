@@ -101,14 +101,17 @@ def _table(table, key):
         f'<div class="scroll" role="region" aria-labelledby="{key}" tabindex="0">',
         f'<table aria-labelledby="{key}">',
         "<thead><tr>",
-        *(f'<th scope="col">{_heading(words)}</th>' for words in table.heading),
+        *(
+            f'<th scope="col"{_kind(table, column)}>{_heading(words)}</th>'
+            for column, words in enumerate(table.heading)
+        ),
         "</tr></thead>",
         "<tbody>",
-        *map(_row, table.rows),
+        *(_row(table, row) for row in table.rows),
         "</tbody>",
     ]
     if table.last_rows:
-        parts += ["<tfoot>", *map(_row, table.last_rows), "</tfoot>"]
+        parts += ["<tfoot>", *(_row(table, row) for row in table.last_rows), "</tfoot>"]
     parts += ["</table>", "</div>"]
     parts += [f'<p class="note">{escape(note)}</p>' for note in table.notes]
     return "\n".join([*parts, "</div>"])
@@ -119,15 +122,19 @@ def _heading(words):
     return escape(words).replace("(", "<wbr>(")
 
 
-def _row(row):
+def _row(table, row):
     first, *cells = row
-    return f'<tr><th scope="row">{escape(first.text)}</th>{"".join(map(_cell, cells))}</tr>'
+    fields = [_cell(cell, _kind(table, column)) for column, cell in enumerate(cells, start=1)]
+    return f'<tr><th scope="row">{escape(first.text)}</th>{"".join(fields)}</tr>'
 
 
-def _cell(cell):
+def _kind(table, column):
+    return ' class="words"' if column in table.words[1:] else ""
+
+
+def _cell(cell, kind):
     value = "" if cell.value is None else f' data-value="{cell.value:.9g}"'
     mean, sign, spread = escape(cell.text).partition(" ± ")
-    kind = "" if cell.value is not None or len(cell.text) < 20 else ' class="words"'
     text = f"<strong>{mean}</strong>" if cell.best else mean
     if sign:
         text += f" <small>± {spread}</small>"

@@ -28,13 +28,14 @@ def escape(text):
 
 def as_latex(table, label):
     """A table of the report as a floating one."""
+    columns = "".join("l" if i in table.words else "r" for i in range(len(table.heading)))
     lines = [
         "% needs \\usepackage{booktabs}",
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{escape(table.caption)}}}",
         rf"\label{{tab:{label}}}",
-        rf"\begin{{tabular}}{{l{'r' * (len(table.heading) - 1)}}}",
+        rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
         _line(map(escape, table.heading)),
         r"\midrule",

@@ -26,7 +26,7 @@ def _block(block):
 def _table(table):
     lines = [
         _line(_plain(words) for words in table.heading),
-        _line(["---", *["---:"] * (len(table.heading) - 1)]),
+        _line("---" if i in table.words else "---:" for i in range(len(table.heading))),
         *(_line(map(_cell, row)) for row in [*table.rows, *table.last_rows]),
     ]
     notes = [_plain(note) for note in table.notes]

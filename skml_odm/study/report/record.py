@@ -46,6 +46,7 @@ def chosen_parameters(summary):
         "Chosen on the training part of each fold, and in how many folds",
         ["data set", "classifier", "parameters"],
         rows,
+        words=(0, 1, 2),
     )
     return Section("parameters", "Chosen parameters", [table])
 
@@ -68,7 +69,7 @@ def settings_and_versions(summary, settings):
             values.setdefault(key, {})[value] = None
     if values:
         rows = [[Cell(key), Cell(_values_text(list(of_key)))] for key, of_key in values.items()]
-        blocks.append(Table("Facts about the runs", ["fact", "values"], rows))
+        blocks.append(Table("Facts about the runs", ["fact", "values"], rows, words=(0, 1)))
     return Section("settings", "Settings, seeds and versions", blocks) if blocks else None
 
 
