@@ -15,6 +15,7 @@ SETTINGS = {
     "font.size": 9.0,
     "font.family": ["DejaVu Sans"],
     "text.parse_math": False,
+    "path.simplify_threshold": 0.25,  # points that move a line by less than that are left out
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
@@ -108,17 +109,16 @@ def inline(figure):
     from ...plotting import COLOURS
 
     svg = figure.svg[figure.svg.index("<svg") :]
-    svg = svg.replace("xlink:href", "href")
-    svg = re.sub(r'\bid="', f'id="{figure.name}-', svg)
-    svg = re.sub(r'(href="|url\()#', rf"\g<1>#{figure.name}-", svg)
 
-    def recoloured(tag):
-        text = tag.group(0).replace("#ffffff", "var(--page)").replace("#000000", "currentColor")
+    def adapted(tag):
+        text = tag.group(0).replace("xlink:href", "href").replace(' id="', f' id="{figure.name}-')
+        text = re.sub(r'(href="|url\()#', rf"\g<1>#{figure.name}-", text)
+        text = text.replace("#ffffff", "var(--page)").replace("#000000", "currentColor")
         for place, colour in enumerate(COLOURS):
             text = text.replace(colour, f"var(--line-{place}, {colour})")
         return text
 
-    return re.sub(r"<[^>]*>", recoloured, svg).strip()
+    return re.sub(r"<[^>]*>", adapted, svg).strip()
 
 
 def _per_data_set(summary, field, prefix, plot, caption):
@@ -156,14 +156,25 @@ def _lean(svg):
     """The same picture in fewer signs: small files, and the same ones on every machine."""
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     used = set(re.findall(r"#(\w+)", svg))
-    svg = re.sub(r' id="([^"]*)"', lambda id: id.group(0) if id.group(1) in used else "", svg)
     svg = re.sub(r"\n +", "\n", svg)
-    svg = re.sub(r' d="[^"]*"', lambda path: _lean_path(path.group(0)), svg)
-    return re.sub(r"<[^>]*>", lambda tag: _rounded(tag.group(0), 2), svg)
+
+    def lean(tag):
+        text = tag.group(0)
+        text = re.sub(r' id="([^"]*)"', lambda id: id.group(0) if id.group(1) in used else "", text)
+        text = re.sub(r' transform="rotate\(-?0 [^"]*"', "", text)
+        text = re.sub(r' d="[^"]*"', lambda path: _lean_path(path.group(0)), text)
+        return _rounded(text, 2)
+
+    # tags only: names are shown as they are
+    return re.sub(r"<[^>]*>", lean, svg)
 
 
 def _lean_path(path):
     path = re.sub(r"\s+", " ", path).replace(' "', '"')
+    if re.fullmatch(r' d="M [^A-Za-z]*( L [^A-Za-z]*)+"', path):
+        # one L serves all points that follow
+        start, *points = path.split(" L ")
+        path = f"{start} L {' '.join(points)}"
     # a long path is a curve of data, a short one may be a marker, whose shape needs more digits
     return _rounded(path, 1 if len(path) > 600 else 2)
 

@@ -18,7 +18,7 @@ def data_sets(sheets):
         [Cell(sheet.name), *(_fact_cell(sheet.facts.get(heading)) for heading in headings)]
         for sheet in sheets
     ]
-    blocks = [Table("Facts about the data sets", ["data set", *headings], rows)]
+    blocks: list = [Table("Facts about the data sets", ["data set", *headings], rows)]
     warnings = [f"{sheet.name}: {warning}" for sheet in sheets for warning in sheet.warnings]
     if warnings:
         blocks += [Paragraph("Warnings:"), Bullets(warnings)]

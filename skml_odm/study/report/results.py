@@ -131,7 +131,8 @@ def other_measures(summary, main_measures, control):
 def measure_table(summary, measure, control):
     """Data sets × classifiers: mean ± standard deviation over folds."""
     heading, more_is_better = MEASURES[measure]
-    rows, notes = [], []
+    rows: list[list[Cell]] = []
+    notes: list[str] = []
     for data in summary.data:
         best = summary.best(measure, data)
         row = [Cell(data)]
