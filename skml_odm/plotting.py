@@ -188,7 +188,9 @@ def plot_margins(outcomes, classifiers=None, ax=None):
     ax.axvline(0, color="black", linewidth=0.8)
     for name, quantiles in curves.items():
         shares = np.linspace(0, 100, len(quantiles))
-        ax.plot(quantiles, shares, **styles.line(name), markevery=(5 + 3 * styles.at(name), 33))
+        # every second one: no eye sees the difference, and the file is half as large
+        markers = (2 + 2 * styles.at(name) % 16, 16)
+        ax.plot(quantiles[::2], shares[::2], **styles.line(name), markevery=markers)
     if curves:
         # the outermost hundredths are single pairs
         all_quantiles = np.array([[*np.quantile(c, (0.01, 0.99))] for c in curves.values()])

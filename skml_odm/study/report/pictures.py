@@ -15,7 +15,6 @@ SETTINGS = {
     "font.size": 9.0,
     "font.family": ["DejaVu Sans"],
     "text.parse_math": False,
-    "path.simplify_threshold": 0.25,  # points that move a line by less than that are left out
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
