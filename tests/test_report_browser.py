@@ -95,9 +95,10 @@ def test_keys_sort_a_table(page, key):
 @pytest.mark.parametrize("width", [360, 1280])
 def test_only_tables_scroll_sideways_and_names_stay(page, width):
     show(page, width, "light")
-    size = "const e = document.documentElement; return [e.scrollWidth, e.clientWidth]"
-    scroll, client = page.execute_script(size)
-    assert scroll <= client == width
+    size = "const e = document.documentElement; return [e.scrollWidth, e.clientWidth, innerWidth]"
+    scroll, client, window = page.execute_script(size)
+    assert window == width
+    assert scroll <= client
     if width == 360:
         script = """
         const box = document.querySelector("#ranking-loss .scroll");
