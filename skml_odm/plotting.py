@@ -182,8 +182,11 @@ def plot_margins(outcomes, classifiers=None, ax=None):
     curves = {}
     for name, group in groups.items():
         folds = np.array([outcome.margins for outcome in group], dtype=float)
-        scales = np.abs(folds).mean(axis=1, keepdims=True)
-        curves[name] = (folds / np.where(scales > 0, scales, 1.0)).mean(axis=0)
+        # infinite scores have no scale
+        folds = folds[np.isfinite(folds).all(axis=1)]
+        if len(folds):
+            scales = np.abs(folds).mean(axis=1, keepdims=True)
+            curves[name] = (folds / np.where(scales > 0, scales, 1.0)).mean(axis=0)
     styles = _Styles(classifiers or groups)
     ax.axvline(0, color="black", linewidth=0.8)
     for name, quantiles in curves.items():
@@ -194,7 +197,7 @@ def plot_margins(outcomes, classifiers=None, ax=None):
     if curves:
         # the outermost hundredths are single pairs
         all_quantiles = np.array([[*np.quantile(c, (0.01, 0.99))] for c in curves.values()])
-        ax.set_xlim(min(all_quantiles[:, 0].min(), -0.1), all_quantiles[:, 1].max())
+        ax.set_xlim(min(all_quantiles[:, 0].min(), -0.1), max(all_quantiles[:, 1].max(), 0.1))
     ax.set_ylim(0, 100)
     ax.set_xlabel("margin / mean absolute margin")
     ax.set_ylabel("share of label pairs, %")

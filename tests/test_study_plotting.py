@@ -12,6 +12,7 @@ from skml_odm.plotting import (
     plot_margins,
     plot_time_and_rank,
 )
+from skml_odm.study.outcome import Outcome
 
 figures = pytest.importorskip("matplotlib.figure")
 
@@ -60,6 +61,15 @@ def test_margins_are_scaled_and_averaged(ax):
     line = ax.lines[3]
     np.testing.assert_allclose(np.interp(50, line.get_ydata(), line.get_xdata()), expected[50])
     assert line.get_color() == COLOURS[2]
+
+
+def test_margins_of_odd_scores(ax):
+    """Constant scores have no scale, infinite ones are left out."""
+    constant, infinite = [0.0] * 101, [-np.inf] + [1.0] * 100
+    outcomes = [Outcome("a", "X", 1, margins=constant), Outcome("a", "Y", 1, margins=infinite)]
+    plot_margins(outcomes, ax=ax)
+    assert legend_of(ax) == ["X"]
+    ax.figure.canvas.draw()
 
 
 def test_colours_follow_the_order_of_the_study(ax):

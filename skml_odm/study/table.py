@@ -6,10 +6,6 @@ from .summary import Summary
 
 MAIN_MEASURES = ("ranking_loss", "average_precision")
 
-LEGEND = """\
-Mean ± standard deviation over folds. * best of the line: the lowest value,
-but the highest of average precision, AUC, F1 and subset accuracy."""
-
 
 def format_table(outcomes, main_measures=MAIN_MEASURES):
     """Mean ± standard deviation over folds, the best of each line marked with ``*``.

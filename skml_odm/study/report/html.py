@@ -83,12 +83,14 @@ def _bullets(items):
 
 def _figure(figure):
     kind = ' class="wide"' if figure.is_wide else ""
+    # wide ones scroll on telephones, with keys too
+    focus = ' tabindex="0"' if figure.is_wide else ""
     # a picture for those who see it, its caption for the others
     svg = inline(figure).replace(
         "<svg", '<svg role="img" aria-label="' + escape(figure.caption) + '"', 1
     )
     return (
-        f'<figure{kind}>\n<div class="scroll">{svg}</div>\n'
+        f'<figure{kind}>\n<div class="scroll"{focus}>{svg}</div>\n'
         f"<figcaption>{escape(figure.caption)}</figcaption>\n</figure>"
     )
 
@@ -102,7 +104,7 @@ def _table(table, key):
         f'<table aria-labelledby="{key}">',
         "<thead><tr>",
         *(
-            f'<th scope="col"{_kind(table, column)}>{_heading(words)}</th>'
+            f'<th scope="col"{_kind(table, column)}>{_name(words)}</th>'
             for column, words in enumerate(table.heading)
         ),
         "</tr></thead>",
@@ -117,7 +119,7 @@ def _table(table, key):
     return "\n".join([*parts, "</div>"])
 
 
-def _heading(words):
+def _name(words):
     """Long names of classifiers in classifiers may be broken at their brackets."""
     return escape(words).replace("(", "<wbr>(")
 
@@ -125,7 +127,7 @@ def _heading(words):
 def _row(table, row):
     first, *cells = row
     fields = [_cell(cell, _kind(table, column)) for column, cell in enumerate(cells, start=1)]
-    return f'<tr><th scope="row">{escape(first.text)}</th>{"".join(fields)}</tr>'
+    return f'<tr><th scope="row">{_name(first.text)}</th>{"".join(fields)}</tr>'
 
 
 def _kind(table, column):
