@@ -15,6 +15,7 @@ from study_outcomes import SETTINGS, fake_sheets, fake_study
 from skml_odm.study.outcome import Outcome
 from skml_odm.study.report import write_report
 from skml_odm.study.report.latex import escape
+from skml_odm.study.report.results import measure_table
 from skml_odm.study.summary import Summary
 from skml_odm.study.table import format_table
 
@@ -94,6 +95,21 @@ def test_missing_folds_take_a_data_set_out_of_ranks():
     assert summary.best("ranking_loss", "a") == set()
     assert summary.ranked_data("ranking_loss") == []
     assert np.isnan(summary.average_ranks("ranking_loss")).all()
+
+
+def test_the_best_average_rank_is_bold_among_ten_and_more():
+    names = "ABCDEFGHIJKL"
+    rest = range(4, 13)
+    losses = {"a": [1, 2, 3, *rest], "b": [2, 3, 1, *rest], "c": [3, 1, 2, *rest]}
+    outcomes = [
+        outcome(data, name, 1, float(loss))
+        for data, of_data in losses.items()
+        for name, loss in zip(names, of_data, strict=True)
+    ]
+    table = measure_table(Summary(outcomes), "ranking_loss", "A")
+    ranks = table.last_rows[0][1:]
+    assert [cell.text for cell in ranks if cell.best] == ["2.00"] * 3
+    assert ranks[-1].text == "12.00"
 
 
 def test_a_cell_comes_once():

@@ -1,4 +1,6 @@
-r"""Tables in LaTeX; they need ``\usepackage{booktabs}``."""
+r"""Tables in LaTeX; they need the packages booktabs and, if wide, graphicx."""
+
+MOST_COLUMNS = 6  # a table with more is shrunk to the width of the text
 
 SIGNS = {
     "\\": r"\textbackslash{}",
@@ -29,12 +31,14 @@ def escape(text):
 def as_latex(table, label):
     """A table of the report as a floating one."""
     columns = "".join("l" if i in table.words else "r" for i in range(len(table.heading)))
+    is_wide = len(table.heading) > MOST_COLUMNS
     lines = [
-        "% needs \\usepackage{booktabs}",
+        "% needs booktabs and graphicx" if is_wide else "% needs booktabs",
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{escape(table.caption)}}}",
         rf"\label{{tab:{label}}}",
+        *([r"\resizebox{\linewidth}{!}{%"] if is_wide else []),
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
         _line(map(escape, table.heading)),
@@ -43,7 +47,7 @@ def as_latex(table, label):
     ]
     if table.last_rows:
         lines += [r"\midrule", *(_line(map(_cell, row)) for row in table.last_rows)]
-    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [r"\bottomrule", r"\end{tabular}" + ("}" if is_wide else "")]
     lines += [rf"\par\smallskip\footnotesize {escape(note)}" for note in table.notes]
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 

@@ -52,8 +52,7 @@ def _size(summary):
 
 
 def _verdict(summary, measure):
-    heading = MEASURES[measure][0]
-    heading = heading[0].upper() + heading[1:]
+    heading = _title(measure)
     ranks = summary.average_ranks(measure)
     if np.isnan(ranks).any():
         return f"{heading}: no data set has results of all classifiers to rank."
@@ -100,7 +99,7 @@ def _shortfalls(summary, main_measures):
         left_out = [data for data in summary.data if not summary.is_comparable(measure, data)]
         if left_out:
             yield (
-                f"{MEASURES[measure][0]}: {listed(left_out)} "
+                f"{_title(measure)}: {listed(left_out)} "
                 f"{'takes' if len(left_out) == 1 else 'take'} no part in ranks and tests over data "
                 f"sets, since folds are missing or nobody has a result."
             )
@@ -108,7 +107,6 @@ def _shortfalls(summary, main_measures):
 
 def main_measure(summary, measure, control, figures):
     """The section of a main measure: table, diagram and tests."""
-    heading = MEASURES[measure][0]
     blocks = [measure_table(summary, measure, control), *figures]
     if len(summary.classifiers) > 1:
         blocks += [Paragraph(_friedman_text(summary, measure))]
@@ -118,7 +116,7 @@ def main_measure(summary, measure, control, figures):
             _control_table(summary, measure, control),
             _fold_table(summary, measure, control),
         ]
-    return Section(measure.replace("_", "-"), heading[0].upper() + heading[1:], blocks)
+    return Section(measure.replace("_", "-"), _title(measure), blocks)
 
 
 def other_measures(summary, main_measures, control):
@@ -130,7 +128,6 @@ def other_measures(summary, main_measures, control):
 
 def measure_table(summary, measure, control):
     """Data sets × classifiers: mean ± standard deviation over folds."""
-    heading, more_is_better = MEASURES[measure]
     rows: list[list[Cell]] = []
     notes: list[str] = []
     for data in summary.data:
@@ -154,7 +151,7 @@ def measure_table(summary, measure, control):
     last_rows = []
     if len(summary.classifiers) > 1 and summary.ranked_data(measure):
         ranks = summary.average_ranks(measure)
-        low = min(f"{rank:.2f}" for rank in ranks)
+        low = f"{min(ranks):.2f}"
         cells = [Cell(f"{rank:.2f}", rank, f"{rank:.2f}" == low) for rank in ranks]
         last_rows.append([Cell("average rank"), *cells])
     if len(summary.classifiers) > 1 and measure not in COSTS:
@@ -166,11 +163,16 @@ def measure_table(summary, measure, control):
                 "" if name == control else _record(summary, measure, control, name, verdict)
                 for name in summary.classifiers
             ]
-            title = f"{control} wins/ties/losses, {words}"
+            title = f"w/t/l of {control}, {words}"
             last_rows.append([Cell(title), *map(Cell, records)])
-    kind = "more is better" if more_is_better else "less is better"
+    if len(last_rows) > 1:
+        notes.append(
+            f"w/t/l: wins, ties and losses of {control}, by means and by significant differences "
+            "over folds."
+        )
+    kind = "more is better" if MEASURES[measure][1] else "less is better"
     return Table(
-        f"{heading[0].upper()}{heading[1:]} ({kind}), mean ± standard deviation over folds",
+        f"{_title(measure)} ({kind}), mean ± standard deviation over folds",
         ["data set", *summary.classifiers],
         rows,
         last_rows,
@@ -248,7 +250,7 @@ def _control_table(summary, measure, control):
             ]
         )
     notes = [
-        "Wins/ties/losses are those of the control. Means: to the digits shown; a result wins "
+        "w/t/l: wins, ties and losses of the control. Means: to the digits shown; a result wins "
         "against none. Significant: over the folds of each data set, see below.",
         "Wilcoxon: signed ranks of the data sets on which both have a result, p-values adjusted "
         f"for their number by Holm. Bold: significant at α = {ALPHA}.",
@@ -323,6 +325,11 @@ def _f_text(test):
 def _p_equals(value):
     text = p_value_text(value)
     return text if text.startswith("<") else f"= {text}"
+
+
+def _title(measure):
+    heading = MEASURES[measure][0]
+    return heading[0].upper() + heading[1:]
 
 
 def _count(number_of, noun):
