@@ -1,42 +1,79 @@
-"""Results of a comparison as a table in plain text."""
+"""Results of a study as tables in plain text."""
 
-import numpy as np
+from .measures import MEASURES
+from .outcome import DONE, Outcome
+from .summary import Summary
 
-# name, and which of several means is the best one
-MEASURES = {
-    "ranking_loss": ("ranking loss", min),
-    "average_precision": ("average precision", max),
-    "one_error": ("one-error", min),
-    "hamming_loss": ("Hamming loss", min),
-    "micro_f1": ("micro-F1", max),
-    "fit_seconds": ("fit seconds", min),
-}
-DIGITS = 4
+MAIN_MEASURES = ("ranking_loss", "average_precision")
 
 
-def format_table(results):
-    """One line per measure, one column per classifier: mean ± standard deviation over folds.
+def format_table(outcomes, main_measures=MAIN_MEASURES):
+    """Mean ± standard deviation over folds, the best of each line marked with ``*``.
 
-    The best mean of each line is marked with ``*``; equal ones, to the digits shown, all are.
-    After an interrupt some classifiers have finished more folds than others: then nothing is
-    marked, since the means are not over the same rows.
+    For one data set a line is a measure, a column a classifier. For several there is a block per
+    main measure, where a line is a data set, and the last line has the average ranks.
+
+    Equal means, to the digits shown, are all marked. After an interrupt some classifiers have
+    finished more folds than others: then nothing is marked, since the means are not over the same
+    rows. Cells without a result say so, and their errors follow.
 
     Parameters
     ----------
-    results : list of FoldResult
+    outcomes : list of Outcome or of FoldResult
+    main_measures : sequence of str, default=("ranking_loss", "average_precision")
+        Of several data sets.
 
     Returns
     -------
     str
     """
-    names = list(dict.fromkeys(result.classifier for result in results))
-    groups = [[result for result in results if result.classifier == name] for name in names]
-    same_folds = len({len(group) for group in groups}) == 1
-    lines = [["", *names], ["folds", *(f"{len(group)} " for group in groups)]]
-    for field, (heading, best) in MEASURES.items():
-        values = [[getattr(result, field) for result in group] for group in groups]
-        lines.append([heading, *_cells(values, best if same_folds else None)])
+    summary = Summary(map(_as_outcome, outcomes))
+    if len(summary.data) == 1:
+        blocks = [_of_one_data_set(summary)]
+    else:
+        shown = [measure for measure in main_measures if measure in summary.measures]
+        blocks = [_of_one_measure(summary, measure) for measure in shown]
+    if summary.failures:
+        blocks.append("\n".join(["No result:", *summary.failure_lines()]))
+    return "\n\n".join(blocks)
 
+
+def _as_outcome(result):
+    if isinstance(result, Outcome):
+        return result
+    measures = {key: getattr(result, key) for key in MEASURES if hasattr(result, key)}
+    return Outcome("", result.classifier, result.fold, measures=measures)
+
+
+def _of_one_data_set(summary):
+    (data,) = summary.data
+    counts = [
+        sum(outcome.status == DONE for outcome in summary.cell(data, name))
+        for name in summary.classifiers
+    ]
+    lines = [["", *summary.classifiers], ["folds", *(f"{count} " for count in counts)]]
+    for measure in summary.measures:
+        lines.append([MEASURES[measure][0], *_cells(summary, measure, data)])
+    return _aligned(lines)
+
+
+def _of_one_measure(summary, measure):
+    lines = [[MEASURES[measure][0], *summary.classifiers]]
+    lines += [[data, *_cells(summary, measure, data)] for data in summary.data]
+    if summary.ranked_data(measure):
+        lines.append(["average rank", *(f"{r:.2f} " for r in summary.average_ranks(measure))])
+    return _aligned(lines)
+
+
+def _cells(summary, measure, data):
+    best = summary.best(measure, data)
+    return [
+        summary.text(measure, data, name) + ("*" if name in best else " ")
+        for name in summary.classifiers
+    ]
+
+
+def _aligned(lines):
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     texts = []
     for first, *cells in lines:
@@ -44,15 +81,3 @@ def format_table(results):
         texts.append("  ".join([first.ljust(widths[0]), *padded]).rstrip())
     texts.insert(1, "-" * max(map(len, texts)))
     return "\n".join(texts)
-
-
-def _cells(values, best):
-    """The text of each group's mean and deviation, all of the same layout."""
-    means = [round(float(np.mean(group)), DIGITS) for group in values]
-    texts = []
-    for mean, group in zip(means, values, strict=True):
-        # one fold alone has no deviation
-        spread = f" ± {np.std(group, ddof=1):.{DIGITS}f}" if len(group) > 1 else ""
-        mark = "*" if best is not None and mean == best(means) else " "
-        texts.append(f"{mean:.{DIGITS}f}{spread}{mark}")
-    return texts
