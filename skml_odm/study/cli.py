@@ -11,9 +11,10 @@ from ..datasets import DataFileError, data_sheet, load_data
 from .definition import read_study
 from .estimators import DefinitionError
 from .outcome import DONE
-from .report import format_table, write_report
+from .report import write_report
 from .run import prepared, run_study
 from .standard import standard_study
+from .table import format_table
 from .template import TEMPLATE
 
 SOME_FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
@@ -171,7 +172,7 @@ def _compare(options):
             control=study.control,
             settings=study.text,
         )
-        _print(f"\nReport: {paths['html']}")
+        _print(f"\nReport: {paths['report.html']}")
     failed = [outcome for outcome in outcomes if outcome.status != DONE]
     for outcome in failed:
         where = f"{outcome.data}, {outcome.classifier}, fold {outcome.fold}"

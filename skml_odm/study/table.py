@@ -1,7 +1,7 @@
 """Results of a study as tables in plain text."""
 
 from .measures import MEASURES
-from .outcome import DONE, Outcome
+from .outcome import DONE
 from .summary import Summary
 
 MAIN_MEASURES = ("ranking_loss", "average_precision")
@@ -19,7 +19,7 @@ def format_table(outcomes, main_measures=MAIN_MEASURES):
 
     Parameters
     ----------
-    outcomes : list of Outcome or of FoldResult
+    outcomes : list of Outcome
     main_measures : sequence of str, default=("ranking_loss", "average_precision")
         Of several data sets.
 
@@ -27,7 +27,7 @@ def format_table(outcomes, main_measures=MAIN_MEASURES):
     -------
     str
     """
-    summary = Summary(map(_as_outcome, outcomes))
+    summary = Summary(outcomes)
     if len(summary.data) == 1:
         blocks = [_of_one_data_set(summary)]
     else:
@@ -36,13 +36,6 @@ def format_table(outcomes, main_measures=MAIN_MEASURES):
     if summary.failures:
         blocks.append("\n".join(["No result:", *summary.failure_lines()]))
     return "\n\n".join(blocks)
-
-
-def _as_outcome(result):
-    if isinstance(result, Outcome):
-        return result
-    measures = {key: getattr(result, key) for key in MEASURES if hasattr(result, key)}
-    return Outcome("", result.classifier, result.fold, measures=measures)
 
 
 def _of_one_data_set(summary):
