@@ -57,6 +57,14 @@ ARFF = {
         HEADER + "{0 1}\n{7 ?}\n",
         "t.arff:7: the row must be {number value, …} with numbers from 0 to 2",
     ),
+    "empty nominal value": (
+        GOOD.replace("{a,b}", "{a,,b}"),
+        "t.arff:3: the values in braces must differ, and none be empty",
+    ),
+    "nominal value twice": (
+        GOOD.replace("{a,b}", "{a,b,a}"),
+        "t.arff:3: the values in braces must differ, and none be empty",
+    ),
     "unknown declaration": (
         GOOD.replace("@attribute x", "@atribute x"),
         "t.arff:2: '@atribute' begins the line; @relation, @attribute or @data is expected",

@@ -8,10 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from .arff_table import read_table
-from .files import check_file, file_error
+from .files import check_file, file_error, shown
 from .parts import Part, label_positions
 
 BINARY = {"0", "1"}
+MOST_SHOWN = 5  # nominal values in a message
 
 
 def read_arff(paths, *, labels=None, xml=None, encoding="utf-8"):
@@ -166,12 +167,17 @@ def _encode(table, j, rows, texts):
         if text is None:
             continue
         if text not in codes:
-            raise _value_error(table, j, i, text, "one of " + ", ".join(map(str, kind)))
+            raise _value_error(table, j, i, text, f"one of {_values(kind)}")
         members[codes[text]].append(i)
     return [
         (f"={value}", chosen, np.ones(len(chosen)))
         for value, chosen in zip(kind, members, strict=True)
     ]
+
+
+def _values(kind):
+    more = f" and {len(kind) - MOST_SHOWN} more" if len(kind) > MOST_SHOWN else ""
+    return ", ".join(kind[:MOST_SHOWN]) + more
 
 
 def _all_allowed(values, texts, kind):
@@ -189,7 +195,7 @@ def _is_allowed(text, kind):
 
 
 def _value_error(table, j, row, text, allowed):
-    what = f"attribute {table.names[j]!r} has the value {text!r}; {allowed} is expected"
+    what = f"attribute {table.names[j]!r} has the value {shown(text)}; {allowed} is expected"
     return file_error(table.path, what, table.lines[row])
 
 
@@ -201,7 +207,7 @@ def _label_column(table, j):
     for i, row in enumerate(table.rows):
         text = row.get(j, omitted) if table.is_sparse else row[j]
         if text is None or not _is_allowed(text, BINARY):
-            got = "no value" if text is None else f"the value {text!r}"
+            got = "no value" if text is None else f"the value {shown(text)}"
             what = f"label {table.names[j]!r} has {got}; 0 or 1 is expected"
             raise file_error(table.path, what, table.lines[i])
         column[i] = float(text) == 1

@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 from typing import NamedTuple
 
-from .files import DataFileError, file_error, import_extra, read_text
+from .files import DataFileError, file_error, import_extra, read_text, shown
 
 NUMERIC = ("NUMERIC", "REAL", "INTEGER")
 
@@ -58,6 +58,10 @@ def read_table(path, encoding):
     head = _read_header(arff, path, header)
     names = [name for name, _ in head["attributes"]]
     kinds = ["NUMERIC" if kind in NUMERIC else kind for _, kind in head["attributes"]]
+    declared = [n for n, text in enumerate(header, 1) if text.strip().lower().startswith("@a")]
+    for kind, line in zip(kinds, declared, strict=True):
+        if isinstance(kind, list) and (None in kind or len(set(kind)) < len(kind)):
+            raise file_error(path, "the values in braces must differ, and none be empty", line)
     content = [
         (number, line)
         for number, line in enumerate(lines[start:], start + 1)
@@ -79,7 +83,7 @@ def _split_header(path, lines):
             return [line.replace("\t", " ") for line in lines[:number]], number
         # which liac-arff would pass over
         if word and word.lower() not in ("@relation", "@attribute"):
-            what = f"{word!r} begins the line; @relation, @attribute or @data is expected"
+            what = f"{shown(word)} begins the line; @relation, @attribute or @data is expected"
             raise file_error(path, what, number)
     last = len(lines) - (not lines[-1].strip())
     raise file_error(path, "the file ends before @data; is it ARFF, and complete?", max(last, 1))
