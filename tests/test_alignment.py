@@ -128,7 +128,7 @@ def test_published_sets_are_sound(data_folder):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["emotions", "yeast", "birds", "medical", "yahoo-arts"])
+@pytest.mark.parametrize("name", ["emotions", "yeast", "birds", "medical"])
 def test_published_sets_with_shifted_labels(data_folder, name):
     X, Y = _arrays(data_folder / f"{name}.npz")
     m = len(Y)

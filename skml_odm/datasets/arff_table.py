@@ -58,7 +58,7 @@ def read_table(path, encoding):
     head = _read_header(arff, path, header)
     names = [name for name, _ in head["attributes"]]
     kinds = ["NUMERIC" if kind in NUMERIC else kind for _, kind in head["attributes"]]
-    declared = [n for n, text in enumerate(header, 1) if text.strip().lower().startswith("@a")]
+    declared = [n for n, text in enumerate(header, 1) if text.lower().startswith("@a")]
     for kind, line in zip(kinds, declared, strict=True):
         if isinstance(kind, list) and (None in kind or len(set(kind)) < len(kind)):
             raise file_error(path, "the values in braces must differ, and none be empty", line)
@@ -80,7 +80,7 @@ def _split_header(path, lines):
     for number, line in enumerate(lines, 1):
         word, *more = line.split("%")[0].split() or [""]
         if word.lower() == "@data" and not more:
-            return [line.replace("\t", " ") for line in lines[:number]], number
+            return [line.strip().replace("\t", " ") for line in lines[:number]], number
         # which liac-arff would pass over
         if word and word.lower() not in ("@relation", "@attribute"):
             what = f"{shown(word)} begins the line; @relation, @attribute or @data is expected"
