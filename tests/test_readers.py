@@ -75,6 +75,12 @@ def test_mulan_with_an_xml_file_elsewhere(write):
     assert load_data(write("toy.arff", DENSE), xml=xml).label_names == ("B", "A")
 
 
+def test_xml_file_in_the_encoding_it_declares(write):
+    text = XML.replace("utf-8", "iso-8859-1").replace('"A"', '"Ä"')
+    write("toy.xml", text.encode("latin-1"))
+    assert load_data(write("toy.arff", DENSE.replace(" A ", " Ä "))).label_names == ("B", "Ä")
+
+
 def test_sparse_meka(write):
     data = load_data(write("toy.arff", SPARSE))
     assert data.label_names == ("A", "B")

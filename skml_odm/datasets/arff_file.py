@@ -1,16 +1,18 @@
 """ARFF files of MULAN (labels in an XML file) and MEKA (labels counted in the relation's name)."""
 
 import re
+from pathlib import Path
 from xml.parsers import expat
 
 import numpy as np
 from scipy import sparse
 
 from .arff_table import read_table
-from .files import file_error, read_text
+from .files import check_file, file_error, shown
 from .parts import Part, label_positions
 
 BINARY = {"0", "1"}
+MOST_SHOWN = 5  # nominal values in a message
 
 
 def read_arff(paths, *, labels=None, xml=None, encoding="utf-8"):
@@ -35,7 +37,7 @@ def read_arff(paths, *, labels=None, xml=None, encoding="utf-8"):
 
 def _read_part(path, labels, xml, encoding):
     table = read_table(path, encoding)
-    positions = _label_positions(table, labels, xml, encoding)
+    positions = _label_positions(table, labels, xml)
     Y = np.column_stack([_label_column(table, j) for j in positions])
     is_label = set(positions)
     names: list[str] = []
@@ -66,7 +68,7 @@ def _read_part(path, labels, xml, encoding):
     )
 
 
-def _label_positions(table, labels, xml, encoding):
+def _label_positions(table, labels, xml):
     path, names = table.path, table.names
     if labels is not None and xml is not None:
         raise file_error(path, "options labels and xml exclude each other")
@@ -76,7 +78,7 @@ def _label_positions(table, labels, xml, encoding):
     beside = [path.with_suffix(".xml"), path.with_name(stem + ".xml")]
     xml = xml if xml is not None else next((file for file in beside if file.exists()), None)
     if xml is not None:
-        return _positions_from_xml(xml, path, names, encoding)
+        return _positions_from_xml(xml, path, names)
     count = re.search(r"-C\s+(-?\d+)", table.relation)
     if count is None:
         expected = beside[-1].name
@@ -92,11 +94,11 @@ def _label_positions(table, labels, xml, encoding):
     return list(range(n)) if n > 0 else list(range(len(names) + n, len(names)))
 
 
-def _positions_from_xml(xml, path, names, encoding):
+def _positions_from_xml(xml, path, names):
     """Where the labels of a MULAN file are, in the order of the XML file; a hierarchy is flat."""
     position = {name: j for j, name in enumerate(names)}
     found: dict[int, None] = {}
-    text = read_text(xml, encoding)
+    check_file(xml)
     parser = expat.ParserCreate()
 
     def start(tag, attributes):
@@ -114,10 +116,12 @@ def _positions_from_xml(xml, path, names, encoding):
 
     parser.StartElementHandler = start
     try:
-        parser.Parse(text.encode("utf-8"), True)
+        parser.Parse(Path(xml).read_bytes(), True)
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
-        raise file_error(xml, f"is not well-formed XML: {reason}", error.lineno) from None
+        raise file_error(xml, f"the XML cannot be read: {reason}", error.lineno) from None
+    except LookupError as error:
+        raise file_error(xml, f"the XML cannot be read: {error}", 1) from None
     if not found:
         raise file_error(xml, 'names no label; <label name="…"> elements are expected')
     return list(found)
@@ -163,12 +167,17 @@ def _encode(table, j, rows, texts):
         if text is None:
             continue
         if text not in codes:
-            raise _value_error(table, j, i, text, "one of " + ", ".join(map(str, kind)))
+            raise _value_error(table, j, i, text, f"one of {_values(kind)}")
         members[codes[text]].append(i)
     return [
         (f"={value}", chosen, np.ones(len(chosen)))
         for value, chosen in zip(kind, members, strict=True)
     ]
+
+
+def _values(kind):
+    more = f" and {len(kind) - MOST_SHOWN} more" if len(kind) > MOST_SHOWN else ""
+    return ", ".join(kind[:MOST_SHOWN]) + more
 
 
 def _all_allowed(values, texts, kind):
@@ -186,7 +195,7 @@ def _is_allowed(text, kind):
 
 
 def _value_error(table, j, row, text, allowed):
-    what = f"attribute {table.names[j]!r} has the value {text!r}; {allowed} is expected"
+    what = f"attribute {table.names[j]!r} has the value {shown(text)}; {allowed} is expected"
     return file_error(table.path, what, table.lines[row])
 
 
@@ -198,7 +207,7 @@ def _label_column(table, j):
     for i, row in enumerate(table.rows):
         text = row.get(j, omitted) if table.is_sparse else row[j]
         if text is None or not _is_allowed(text, BINARY):
-            got = "no value" if text is None else f"the value {text!r}"
+            got = "no value" if text is None else f"the value {shown(text)}"
             what = f"label {table.names[j]!r} has {got}; 0 or 1 is expected"
             raise file_error(table.path, what, table.lines[i])
         column[i] = float(text) == 1

@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 from typing import NamedTuple
 
-from .files import file_error, import_extra, read_text
+from .files import DataFileError, file_error, import_extra, read_text, shown
 
 NUMERIC = ("NUMERIC", "REAL", "INTEGER")
 
@@ -55,14 +55,13 @@ def read_table(path, encoding):
     arff = import_extra("arff", path)
     lines = read_text(path, encoding).split("\n")
     header, start = _split_header(path, lines)
-    decoder = arff.ArffDecoder()
-    try:
-        head = decoder.decode(header)
-    except arff.ArffException as error:
-        what = HEADER_ERRORS.get(type(error).__name__, str(error))
-        raise file_error(path, what, error.line) from None
+    head = _read_header(arff, path, header)
     names = [name for name, _ in head["attributes"]]
     kinds = ["NUMERIC" if kind in NUMERIC else kind for _, kind in head["attributes"]]
+    declared = [n for n, text in enumerate(header, 1) if text.lower().startswith("@a")]
+    for kind, line in zip(kinds, declared, strict=True):
+        if isinstance(kind, list) and (None in kind or len(set(kind)) < len(kind)):
+            raise file_error(path, "the values in braces must differ, and none be empty", line)
     content = [
         (number, line)
         for number, line in enumerate(lines[start:], start + 1)
@@ -79,10 +78,32 @@ def read_table(path, encoding):
 def _split_header(path, lines):
     """Lines up to @data with blanks for tabs, and how many there are."""
     for number, line in enumerate(lines, 1):
-        if line.strip().lower().startswith("@data"):
-            return [line.replace("\t", " ") for line in lines[:number]], number
+        word, *more = line.split("%")[0].split() or [""]
+        if word.lower() == "@data" and not more:
+            return [line.strip().replace("\t", " ") for line in lines[:number]], number
+        # which liac-arff would pass over
+        if word and word.lower() not in ("@relation", "@attribute"):
+            what = f"{shown(word)} begins the line; @relation, @attribute or @data is expected"
+            raise file_error(path, what, number)
     last = len(lines) - (not lines[-1].strip())
     raise file_error(path, "the file ends before @data; is it ARFF, and complete?", max(last, 1))
+
+
+def _read_header(arff, path, header):
+    line_number = 0
+
+    def stream():
+        nonlocal line_number
+        for line in header:
+            line_number += 1
+            yield line
+
+    try:
+        return arff.ArffDecoder().decode(stream())
+    except (arff.ArffException, ValueError, IndexError, csv.Error) as error:
+        # liac-arff unpacks declarations that have no name without a look
+        what = HEADER_ERRORS.get(type(error).__name__, "the declaration is not complete")
+        raise file_error(path, what, line_number) from None
 
 
 def _read_rows(arff, path, content, n_attributes, is_sparse):
@@ -102,8 +123,16 @@ def _read_rows(arff, path, content, n_attributes, is_sparse):
 
     kind = arff.LOD_GEN if is_sparse else arff.DENSE_GEN
     try:
-        return list(arff.ArffDecoder().decode(stream(), return_type=kind)["data"])
-    except (arff.ArffException, ValueError):
+        rows = []
+        for row in arff.ArffDecoder().decode(stream(), return_type=kind)["data"]:
+            # liac-arff does not look at the number of an attribute whose value is missing
+            if is_sparse and max(row, default=0) >= n_attributes:
+                raise _row_error(path, line_number, text, n_attributes, is_sparse)
+            rows.append(row)
+        return rows
+    except DataFileError:
+        raise
+    except (arff.ArffException, ValueError, csv.Error):
         raise _row_error(path, line_number, text, n_attributes, is_sparse) from None
 
 
@@ -117,8 +146,12 @@ def _row_error(path, line, text, n_attributes, is_sparse):
             return file_error(path, "the row has no closing }; is the file complete?", line)
         what = f"the row must be {{number value, …}} with numbers from 0 to {n_attributes - 1}"
         return file_error(path, what, line)
-    n_values = len(next(csv.reader([text], quotechar="'")))
-    if n_values != n_attributes and text.count("'") % 2 == 0:
-        what = f"the row has {n_values} values, the header has {n_attributes} attributes"
-        return file_error(path, what, line)
-    return file_error(path, "the row's values or quotes cannot be told apart", line)
+    unreadable = file_error(path, "the row's values or quotes cannot be told apart", line)
+    try:
+        n_values = len(next(csv.reader([text], quotechar="'")))
+    except csv.Error:
+        return unreadable
+    if n_values == n_attributes or text.count("'") % 2:
+        return unreadable
+    what = f"the row has {n_values} values, the header has {n_attributes} attributes"
+    return file_error(path, what, line)

@@ -5,7 +5,7 @@ import io
 
 import numpy as np
 
-from .files import file_error, import_extra, read_text
+from .files import file_error, import_extra, read_text, shown
 from .parts import Part, label_positions
 
 MISSING_VALUES = ["", "?", "NA", "NaN", "nan"]
@@ -92,7 +92,7 @@ def _label_column(path, column, lines):
     known = column.isin(["0", "1", "0.0", "1.0", "True", "False", "true", "false"])
     if not known.all():
         i = int(np.argmin(known.to_numpy()))
-        got = "no value" if column.isna().iloc[i] else f"the value {column.iloc[i]!r}"
+        got = "no value" if column.isna().iloc[i] else f"the value {shown(column.iloc[i])}"
         what = f"label {column.name!r} has {got}; 0 or 1 is expected"
         raise file_error(path, what, lines[i])
     return column.isin(["1", "1.0", "True", "true"]).to_numpy()
@@ -137,7 +137,7 @@ def _raise_wrong_number(parts, lines, name, texts, i):
     text, row, k = texts.iloc[i], i, 0
     if row >= len(lines[0]):
         row, k = row - len(lines[0]), 1
-    what = f"column {name!r} has the value {text!r} among numbers; a finite number is expected"
+    what = f"column {name!r} has the value {shown(text)} among numbers; a finite number is expected"
     raise file_error(parts[k].path, what, lines[k][row])
 
 

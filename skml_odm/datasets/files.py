@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+LONGEST = 40
 PACKAGES = {"arff": "liac-arff", "pandas": "pandas"}
 
 
@@ -13,6 +14,11 @@ def file_error(path, what, line=None):
     """A DataFileError about a file, or a line of it."""
     place = f"{path}:{line}" if line is not None else f"{path}"
     return DataFileError(f"{place}: {' '.join(str(what).split())}")
+
+
+def shown(text):
+    """A value of a file in quotes, and not more of it than fits a line."""
+    return repr(text if len(text) <= LONGEST else text[:LONGEST] + "…")
 
 
 def check_file(path):

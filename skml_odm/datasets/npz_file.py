@@ -1,6 +1,7 @@
 """NumPy's npz files with the keys X, Y and what else is known; y and classes of one-label data."""
 
 import zipfile
+import zlib
 
 import numpy as np
 from scipy import sparse
@@ -24,9 +25,9 @@ def read_npz(paths):
 def _read_part(path):
     check_file(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = dict(file.items())
-    except (ValueError, zipfile.BadZipFile, EOFError, OSError, AttributeError) as error:
+    except (ValueError, OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         if "pickle" in str(error) and zipfile.is_zipfile(path):
             what = "holds Python objects, which may run code; arrays of numbers are expected"
             raise file_error(path, what) from None
