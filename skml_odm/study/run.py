@@ -74,8 +74,9 @@ def _cells(study, data, folder=None):
         path = str(folder / f"{len(list(folder.iterdir()))}.joblib")
         joblib.dump(data, path)
     rows = fingerprint(data)
+    splits = study.protocol.splits(data)
     for classifier in study.classifiers:
-        for fold, (train, test) in enumerate(study.protocol.splits(data), start=1):
+        for fold, (train, test) in enumerate(splits, start=1):
             with_curve = study.curves and fold == 1
             cell = Cell(
                 "",
