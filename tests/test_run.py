@@ -220,6 +220,8 @@ def test_results_belong_to_rows_and_settings(tmp_path):
         study({"name": "c", "estimator": Frequencies()}, data=[data_set(seed=1)], **base),
     ]
     assert [len(finished(other, store)) for other in others] == [0] * 5
+    more = study({"name": "c", "estimator": Frequencies()}, protocol={"folds": 2, "repeats": 2})
+    assert [outcome.fold for outcome in finished(more, store)] == [1, 2]
     sparse_rows = study(
         {"name": "c", "estimator": Frequencies()},
         data=[data_set(container=sparse.csr_matrix)],

@@ -109,6 +109,11 @@ class Cell:
     tuning: Tuning
     with_curve: bool = False
 
+    @property
+    def seed(self):
+        """For everything random in this cell."""
+        return self.protocol.seed + self.fold
+
     def outcome(self, **values):
         return Outcome(self.data, self.classifier.name, self.fold, **values)
 
@@ -126,7 +131,7 @@ def evaluate(cell):
         Of an Outcome: measures, parameters, margins, curve and facts.
     """
     data = _stored(cell.path)
-    seed = cell.protocol.seed + cell.fold
+    seed = cell.seed
     X_train, X_test = scaled(data.X[cell.train], data.X[cell.test], cell.protocol.scaling)
     if cell.classifier.dense:
         X_train, X_test = as_dense(X_train), as_dense(X_test)
@@ -192,7 +197,7 @@ def _fit(cell, model, X, y):
         return model.fit(X, y), {}, 0.0
     grid = make_value(cell.classifier.grid, f"classifier {cell.classifier.name!r}.grid")
     search = PathSearchCV if isinstance(model, LabelRanker) else GridSearchCV
-    folds = KFold(cell.tuning.folds, shuffle=True, random_state=cell.protocol.seed + cell.fold)
+    folds = KFold(cell.tuning.folds, shuffle=True, random_state=cell.seed)
     found = search(model, grid, scoring=LabelScorer(cell.tuning.measure), cv=folds, refit=False)
     start = perf_counter()
     found.fit(X, y)
@@ -258,13 +263,20 @@ def _stored(path):
 
 
 def describe(cell):
-    """What decides the outcome of a cell, apart from data and versions, as JSON can hold it."""
+    """What decides the outcome of a cell, apart from rows and versions, as JSON can hold it.
+
+    Not how the fold was made: more repeats or other folds leave those that are the same alone.
+    """
+    classifier = cell.classifier
     return {
-        "classifier": {
-            **asdict(cell.classifier),
-            "on_data": cell.classifier.on_data.get(cell.data),
-        },
-        "protocol": asdict(cell.protocol),
-        "tuning": asdict(cell.tuning) if cell.classifier.grid else None,
+        "name": classifier.name,
+        "definition": classifier.definition,
+        "grid": classifier.grid,
+        "dense": classifier.dense,
+        "on_data": classifier.on_data.get(cell.data),
+        "scaling": cell.protocol.scaling,
+        "candidate_noise": cell.protocol.candidate_noise,
+        "seed": cell.seed,
+        "tuning": asdict(cell.tuning) if classifier.grid else None,
         "curve": cell.with_curve,
     }
