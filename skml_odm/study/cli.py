@@ -19,6 +19,7 @@ from .template import TEMPLATE
 
 SOME_FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 LARGEST_SEED = 2**31
+LEGEND = "Mean ± standard deviation over folds. * best of the line."
 
 
 def main(arguments=None):
@@ -172,7 +173,7 @@ def _compare(options):
             control=study.control,
             settings=study.text,
         )
-        _print(f"\nReport: {paths['report.html']}")
+        _print(f"\n{LEGEND}\nReport: {paths['report.html']}")
     failed = [outcome for outcome in outcomes if outcome.status != DONE]
     for outcome in failed:
         where = f"{outcome.data}, {outcome.classifier}, fold {outcome.fold}"
