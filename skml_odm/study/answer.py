@@ -12,6 +12,7 @@ import threading
 
 from .cell import evaluate
 from .outcome import FAILED
+from .process import READY
 
 
 def outcome(pickled):
@@ -41,9 +42,10 @@ def main():
             os._exit(1)
 
     threading.Thread(target=listen, daemon=True).start()
+    pickle.dump(READY, answers)
     while True:
-        pickle.dump(outcome(cells.get()), answers)
         answers.flush()
+        pickle.dump(outcome(cells.get()), answers)
 
 
 if __name__ == "__main__":

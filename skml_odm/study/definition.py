@@ -186,7 +186,7 @@ def _located(source, folder):
     if "$" in expanded:
         raise DefinitionError(f"source {source!r} names a variable that is not set.")
     beside = folder / expanded
-    return str(beside) if beside.exists() or "." in Path(expanded).suffix else expanded
+    return str(beside) if beside.is_file() or Path(expanded).suffix else expanded
 
 
 def _classifier(entry, where):
