@@ -1,5 +1,6 @@
 """Studies: what is computed, and that nothing finished is ever lost or done twice."""
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -306,26 +307,37 @@ def test_ten_kills_lose_nothing_and_repeat_nothing(tmp_path):
     assert max(Counter(log.read_text().splitlines()).values()) <= 2
 
 
-def test_processes_end_with_the_study(tmp_path):
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_processes_end_with_the_study(tmp_path, n_jobs):
     """A killed study leaves no process behind that goes on computing."""
     script = (
         "import sys; sys.path.insert(0, sys.argv[2]); import test_run as t;"
         "t.run_study(t.study({'name': 's', 'estimator': t.Sleeping(seconds=300.0)},"
-        "protocol={'kind': 'random'}), sys.argv[1])"
+        f"protocol={{'folds': 4}}), sys.argv[1], n_jobs={n_jobs})"
     )
     arguments = [sys.executable, "-c", script, tmp_path / "r.sqlite", os.path.dirname(__file__)]
     with subprocess.Popen(arguments, start_new_session=True) as process:
         group = process.pid
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and len(members(group)) < 2:
+        while time.monotonic() < deadline and len(answering(group)) < n_jobs:
             time.sleep(0.1)
-        assert len(members(group)) == 2
+        assert len(answering(group)) == n_jobs
         time.sleep(3.0)
         process.kill()
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and members(group):
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and answering(group):
         time.sleep(0.1)
-    assert members(group) == []
+    assert answering(group) == []
+
+
+def answering(group):
+    """Processes of a group that evaluate cells."""
+    found = []
+    for name in members(group):
+        with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline") as file:
+            if "skml_odm.study.answer" in file.read():
+                found.append(name)
+    return found
 
 
 def members(group):

@@ -8,10 +8,12 @@ import atexit
 import contextlib
 import os
 import pickle
+import platform
 import queue
 import subprocess
 import sys
 import threading
+import time
 from typing import Any
 
 import cloudpickle
@@ -20,10 +22,16 @@ from .outcome import FAILED, TOO_SLOW
 
 _local = threading.local()
 READY = "ready"
+LOOK_AFTER = 1.0  # seconds between looks whether the study is still there
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def run_cell(cell, time_limit=None):
+def this_process():
+    """Where the study runs, for workers that are to end with it."""
+    return platform.node(), os.getpid()
+
+
+def run_cell(cell, time_limit=None, owner=None):
     """The outcome of a cell, whatever happens to its classifier.
 
     Parameters
@@ -31,6 +39,8 @@ def run_cell(cell, time_limit=None):
     cell : Cell
     time_limit : float, optional
         Seconds.
+    owner : pair of str and int, optional
+        Machine and number of the process that wants the outcome: without it, nobody does.
 
     Returns
     -------
@@ -39,7 +49,7 @@ def run_cell(cell, time_limit=None):
     process = getattr(_local, "process", None)
     if process is None or not process.alive:
         process = _local.process = CellProcess()
-    return process.run(cell, time_limit)
+    return process.run(cell, time_limit, owner)
 
 
 class CellProcess:
@@ -65,13 +75,13 @@ class CellProcess:
     def alive(self):
         return self._process.poll() is None
 
-    def run(self, cell, time_limit):
+    def run(self, cell, time_limit, owner=None):
         """The outcome of a cell; "too slow" after the time limit."""
         try:
             # bytes within bytes: what cannot be loaded there spoils no later message
             pickle.dump(cloudpickle.dumps(cell), self._process.stdin)
             self._process.stdin.flush()
-            answer = self._next(time_limit)
+            answer = self._next(time_limit, owner)
         except queue.Empty:
             self.stop()
             return cell.outcome(status=TOO_SLOW, error=f"not finished after {time_limit:g} s")
@@ -87,13 +97,22 @@ class CellProcess:
             return cell.outcome(status=FAILED, error=f"its process ended with exit code {code}")
         return cell.outcome(**answer)
 
-    def _next(self, time_limit):
+    def _next(self, time_limit, owner):
         """The next outcome; None from a process that ended. Starting takes none of its time."""
         if not self._is_ready:
             self._is_ready = self._answers.get() == READY
             if not self._is_ready:
                 return None
-        return self._answers.get(timeout=time_limit)
+        deadline = None if time_limit is None else time.monotonic() + time_limit
+        while True:
+            left = LOOK_AFTER if deadline is None else deadline - time.monotonic()
+            try:
+                return self._answers.get(timeout=max(min(left, LOOK_AFTER), 0.0))
+            except queue.Empty:
+                if left <= LOOK_AFTER and deadline is not None:
+                    raise
+            if _is_gone(owner):
+                raise SystemExit("the study has ended")
 
     def stop(self):
         """End the process, whatever it does."""
@@ -112,3 +131,15 @@ class CellProcess:
                 self._answers.put(pickle.load(self._process.stdout))
         except Exception:
             self._answers.put(None)
+
+
+def _is_gone(owner):
+    """Whether the process that wanted the outcome has ended; unknown of other machines."""
+    if owner is None or owner[0] != platform.node() or os.name == "nt":
+        return False
+    try:
+        os.kill(owner[1], 0)
+    except OSError as error:
+        # not being allowed to ask is an answer, too
+        return isinstance(error, ProcessLookupError)
+    return False

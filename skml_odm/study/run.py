@@ -14,7 +14,7 @@ from scipy import sparse
 from ..validation import canonical
 from .cell import Cell, describe
 from .outcome import DONE, TOO_SLOW
-from .process import run_cell
+from .process import run_cell, this_process
 from .store import Store
 
 
@@ -152,11 +152,12 @@ def _outcomes(cells, time_limit, n_jobs):
     )
     for first in range(0, len(cells), max(size, 1)):
         yield from parallel(
-            joblib.delayed(_run)(cell, time_limit) for cell in cells[first : first + size]
+            joblib.delayed(_run)(cell, time_limit, this_process())
+            for cell in cells[first : first + size]
         )
 
 
-def _run(cell, time_limit):
-    outcome = run_cell(cell, time_limit)
+def _run(cell, time_limit, owner):
+    outcome = run_cell(cell, time_limit, owner)
     facts = {**outcome.facts, "time_limit": time_limit}
     return cell.key, replace(outcome, facts=facts)
