@@ -366,6 +366,8 @@ def test_searches_go_on_where_they_were_stopped(tmp_path):
         assert (first["facts"]["search_resumed"], again["facts"]["search_resumed"]) == (False, True)
         assert first["parameters"] == again["parameters"]
         assert first["measures"]["ranking_loss"] == again["measures"]["ranking_loss"]
+        store.save(cell.key, cell.outcome(status="failed"))
+        assert os.path.exists(cell.checkpoint)
         store.save(cell.key, cell.outcome(**again))
         assert not os.path.exists(cell.checkpoint)
     assert not os.path.exists(os.path.dirname(cell.checkpoint))

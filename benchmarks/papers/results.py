@@ -1,5 +1,6 @@
 """Outcomes of a paper's studies, and the figures of the paper."""
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import numpy as np
 
 from skml_odm.study import read_study, run_study
 from skml_odm.study.outcome import DONE
-from skml_odm.study.run import finished
+from skml_odm.study.run import finished, prepared
 
 from ..data import FOLDER as DATA
 from ..toml import read_toml
@@ -21,6 +22,11 @@ def studies(paper):
     """The studies of a paper, by their files' names."""
     os.environ.setdefault("SKML_ODM_DATA", str(DATA))
     return {path.stem: read_study(path) for path in sorted(FOLDER.glob(f"{paper}*.toml"))}
+
+
+def earlier(paper):
+    """Results of a loop that was there before the study, where there was one."""
+    return json.loads((FOLDER / "earlier" / f"{paper}.json").read_text())
 
 
 def figures(paper):
@@ -68,18 +74,27 @@ class Results:
             key = study, outcome.data, outcome.classifier
             self._known.setdefault(key, {})[outcome.fold] = outcome
 
+    def data(self):
+        """The data sets of all studies by name, as their protocols leave them."""
+        return {
+            data.name: prepared(data, study.protocol)
+            for study in self.studies.values()
+            for data in study.data
+        }
+
     def outcomes(self, data, classifier, study=None):
-        """The outcomes of all folds, of this study or of the first that has the data set.
+        """The outcomes of all folds, of this study or of any that has the two.
 
         Empty unless every fold is done.
         """
         for name, each in self.studies.items():
             found = next((d for d in each.data if d.name == data), None)
-            if found is not None and study in (None, name):
-                known = self._known.get((name, data, classifier), {})
-                done = [o for o in known.values() if o.status == DONE]
-                return done if len(done) == len(each.protocol.splits(found)) else []
-        raise KeyError(data)
+            known = self._known.get((name, data, classifier), {})
+            if found is not None and known and study in (None, name):
+                done = [known[fold] for fold in sorted(known) if known[fold].status == DONE]
+                splits = each.protocol.splits(prepared(found, each.protocol))
+                return done if len(done) == len(splits) else []
+        return []
 
     def values(self, data, classifier, measure, study=None):
         """A measure on all folds; empty if there is none on some."""

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 
-from .outcome import Outcome
+from .outcome import FAILED, Outcome
 
 COLUMNS = [field.name for field in fields(Outcome)]
 TEXTS = ("measures", "parameters", "margins", "curve", "facts")
@@ -62,7 +62,10 @@ class Store:
         return self._folder / f"{key}.sqlite"
 
     def save(self, key, outcome):
-        """Keep an outcome; it is on disk when this returns, and its search is forgotten."""
+        """Keep an outcome; it is on disk when this returns.
+
+        Its search is forgotten, unless it failed: another try may go on from there.
+        """
         values = asdict(outcome)
         row = [json.dumps(values[name]) if name in TEXTS else values[name] for name in COLUMNS]
         places = ", ".join("?" * (1 + len(COLUMNS)))
@@ -71,7 +74,8 @@ class Store:
                 f"INSERT OR REPLACE INTO outcomes (key, {', '.join(COLUMNS)}) VALUES ({places})",
                 (key, *row),
             )
-        self.checkpoint(key).unlink(missing_ok=True)
+        if outcome.status != FAILED:
+            self.checkpoint(key).unlink(missing_ok=True)
 
     def _connect(self):
         try:
