@@ -7,7 +7,7 @@ divided by the smallest one; printed is the mean of these ratios over the data s
 import numpy as np
 
 from .data import load_as_in_paper
-from .paper_000 import PAPER
+from .papers.results import figures
 from .search import path_search
 
 THETA = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7)
@@ -20,7 +20,7 @@ def add_arguments(parser):
 
 def run(arguments):
     ratios = []
-    for name in PAPER:
+    for name in figures("000"):
         split = load_as_in_paper(name)
         search = path_search({"theta": THETA, "mu": MU}, 2, refit=False)
         search.fit(split.X_train, split.y_train.astype(int))

@@ -1,45 +1,21 @@
 """The data sets of paper 003, with the rows and parameters that the paper used."""
 
+from pathlib import Path
+
 from .data import load_as_in_paper, load_raw, random_split, scaled_split
+from .toml import read_toml
 
-# Table 2 of paper 003
-PARAMETERS = {
-    "emotions": {
-        "RankCVM": {"gamma": 2.0**-2, "C": 2.0**1},
-        "RankSVM": {"gamma": 2.0**-1, "C": 2.0**1},
-    },
-    "image": {
-        "RankCVM": {"gamma": 2.0**-2, "C": 2.0**0},
-        "RankSVM": {"gamma": 2.0**-2, "C": 2.0**1},
-    },
-    "scene": {
-        "RankCVM": {"gamma": 2.0**-4, "C": 2.0**4},
-        "RankSVM": {"gamma": 2.0**-3, "C": 2.0**6},
-    },
-    "plant-pseaac": {
-        "RankCVM": {"gamma": 2.0**-6, "C": 2.0**4},
-        "RankSVM": {"gamma": 2.0**-6, "C": 2.0**1},
-    },
-    "genbase": {
-        "RankCVM": {"gamma": 2.0**-2, "C": 2.0**5},
-        "RankSVM": {"gamma": 2.0**-2, "C": 2.0**3},
-    },
-    "medical": {
-        "RankCVM": {"gamma": 2.0**-5, "C": 2.0**7},
-        "RankSVM": {"gamma": 2.0**-4, "C": 2.0**5},
-    },
-    "slashdot": {
-        "RankCVM": {"gamma": 2.0**-3, "C": 2.0**2},
-        "RankSVM": {"gamma": 2.0**-4, "C": 2.0**2},
-    },
-    "yeast": {
-        "RankCVM": {"gamma": 2.0**0, "C": 2.0**1},
-        "RankSVM": {"gamma": 2.0**0, "C": 2.0**2},
-    },
-}
-
+STUDIES = [
+    read_toml(Path(__file__).parent / "papers" / name) for name in ("003.toml", "003-random.toml")
+]
+# Table 2 of paper 003: parameters by data set and method
+PARAMETERS: dict = {}
+for study in STUDIES:
+    for classifier in study["classifiers"]:
+        for data_set, parameters in classifier["on_data"].items():
+            PARAMETERS.setdefault(data_set, {})[classifier["estimator"]] = parameters
 # Sets that the paper split at random, 60 % for training.
-RANDOM_SPLIT = ("image", "plant-pseaac", "slashdot")
+RANDOM_SPLIT = tuple(STUDIES[1]["classifiers"][0]["on_data"])
 
 
 def load_for_rank(name, seed=0):

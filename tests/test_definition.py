@@ -98,6 +98,10 @@ def with_classifier(**entries):
     return {"data": ["digits"], "classifiers": [{"estimator": "MLODM", **entries}]}
 
 
+def with_data(**options):
+    return {"data": [{"source": "digits", **options}], "classifiers": ["MLODM"]}
+
+
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
@@ -114,12 +118,26 @@ def with_classifier(**entries):
         (with_classifier(grid={"C": 1}), r"classifiers\[0\].grid.C must be a list of values"),
         (with_classifier(grid={"C": []}), r"classifiers\[0\].grid.C must be a list of values"),
         (with_classifier(on_data={"x": {"D": 1}}), r"classifiers\[0\].on_data.x must have"),
-        (with_classifier(on_data={"x": 1}), r"on_data must have a table for each data set"),
+        (with_classifier(on_data={"x": 1}), r"classifiers\[0\].on_data.x must be a table; got 1"),
+        (
+            with_classifier(on_data={"x": {"C": 1.0}}),
+            r"on_data must have entries among digits; got",
+        ),
+        (with_classifier(final={"D": 1}), r"classifiers\[0\].final must have parameters among"),
+        (with_classifier(grid_on_data={"digits": {"C": 1}}), r"grid_on_data.digits.C must be a"),
         (with_classifier(dense=1), r"classifiers\[0\].dense must be True or False; got 1"),
         ({**with_classifier(), "protocol": {"fold": 3}}, "protocol must have entries among kind"),
         ({**with_classifier(), "protocol": {"folds": 1}}, r"protocol.folds must be .*; got 1"),
         ({**with_classifier(), "protocol": 1}, "protocol must be a table"),
         ({**with_classifier(), "tuning": {"measure": "x"}}, "tuning.measure must be one of"),
+        ({**with_classifier(), "tuning": {"most_rows": -1}}, "tuning.most_rows must be"),
+        (with_data(swap_split=True), r"data\[0\]: swap_split is for sets with a split"),
+        (with_data(swap_split=1), r"data\[0\].swap_split must be True or False; got 1"),
+        (
+            with_data(without_labels=["x"]),
+            r"data\[0\]: without_labels must have labels of 'digits'",
+        ),
+        (with_data(without_labels="even"), r"data\[0\]: without_labels must be a list"),
         ({**with_classifier(), "control": "x"}, "control must be one of 'MLODM'; got 'x'"),
         ({**with_classifier(), "time_limit": 0}, "time_limit must be"),
         ({**with_classifier(), "curves": 1}, "curves must be True or False"),
@@ -159,3 +177,23 @@ def test_data_sets_and_estimators_in_memory():
         {"data": [load_data("digits")], "classifiers": [{"estimator": Frequencies()}]}
     )
     assert study.classifiers[0].name == "Frequencies"
+
+
+def test_options_of_single_data_sets(tmp_path):
+    (tmp_path / "train.csv").write_text("a,b,c,d\n1,0,1,0\n2,1,0,0\n3,0,0,0\n")
+    (tmp_path / "test.csv").write_text("a,b,c,d\n4,0,0,1\n5,1,1,0\n")
+    source = {"source": ["train.csv", "test.csv"], "labels": 3}
+    options = {"swap_split": True, "labelled_rows_only": True, "without_labels": ["d"]}
+    entries = [{**source, "name": "all"}, {**source, "name": "some", **options}]
+    everything, some = make_study({"data": entries, "classifiers": ["MLODM"]}, tmp_path).data
+    assert everything.Y.shape == (5, 3)
+    assert [list(part) for part in everything.split] == [[0, 1, 2], [3, 4]]
+    # the label d is dropped first: the row that has only this one is not labelled any more
+    assert some.label_names == ("b", "c")
+    assert some.X.ravel().tolist() == [1.0, 2.0, 5.0]
+    assert [list(part) for part in some.split] == [[2], [0, 1]]
+    assert some.notes[-3:] == (
+        "1 labels dropped",
+        "training and test part exchanged",
+        "2 rows without labels dropped",
+    )

@@ -62,6 +62,13 @@ def test_random_splits_have_the_share_asked_for():
     assert len({tuple(test) for _, test in splits}) == 6
 
 
+def test_random_splits_have_the_training_rows_asked_for():
+    splits = Protocol(kind="random", repeats=2, training_rows=30).splits(data_set())
+    assert [(len(train), len(test)) for train, test in splits] == [(30, 170)] * 2
+    with pytest.raises(ValueError, match="training_rows must be less than the number of rows, 200"):
+        Protocol(kind="random", training_rows=200).splits(data_set())
+
+
 def test_official_splits_are_the_publishers():
     split = np.arange(150), np.arange(150, 200)
     assert Protocol(kind="official").splits(data_set(split=split)) == [split]
@@ -76,6 +83,8 @@ def test_official_splits_are_the_publishers():
         ({"scaling": "log"}, "scaling must be one of"),
         ({"folds": 1}, "folds must be"),
         ({"repeats": 0}, "repeats must be"),
+        ({"training_rows": -1}, "training_rows must be"),
+        ({"fewest_rows_of_features": -1}, "fewest_rows_of_features must be"),
         ({"test_share": 1.0}, "test_share must be"),
         ({"candidate_noise": -1}, "candidate_noise must be"),
         ({"stratified": 1}, "stratified must be True or False"),

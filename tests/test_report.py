@@ -147,6 +147,17 @@ def test_wins_over_folds_are_those_of_the_corrected_test(study):
 # plain text
 
 
+def test_text_without_scores_has_measures_of_labels(tmp_path):
+    measures = {"hamming_loss": 0.25, "subset_accuracy": 0.5}
+    outcomes = [Outcome(data, name, 1, measures=measures) for data in "ab" for name in "XY"]
+    blocks = format_table(outcomes).split("\n\n")
+    assert [block.split("  ")[0] for block in blocks] == ["Hamming loss", "subset accuracy"]
+    # and with scores for one of them the report has both kinds
+    some = [replace(o, measures={**measures, "ranking_loss": 0.1}) for o in outcomes[::2]]
+    text = write_report([*some, *outcomes[1::2]], tmp_path, title="t")["report.md"].read_text()
+    assert "Ranking loss" in text and "Subset accuracy" in text
+
+
 def test_text_of_several_data_sets_has_a_block_per_measure(study):
     text = format_table(study)
     blocks = text.split("\n\n")

@@ -5,15 +5,19 @@ import json
 import multiprocessing
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import closing
+from dataclasses import replace
 
 import joblib
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import MinMaxScaler
 from skmultilearn.adapt import MLkNN
@@ -22,8 +26,9 @@ from study_stubs import Frequencies, Sleeping
 from skml_odm import MLODM
 from skml_odm.datasets import DataSet, add_candidate_noise
 from skml_odm.study import make_study, run_study
-from skml_odm.study.measures import LabelScorer, label_measures
-from skml_odm.study.run import finished, prepared
+from skml_odm.study.cell import describe, evaluate
+from skml_odm.study.measures import OF_SCORES, LabelScorer, label_measures
+from skml_odm.study.run import _cells, fingerprint, finished, prepared
 from skml_odm.study.store import Store
 
 pytest.importorskip("cloudpickle")
@@ -99,6 +104,92 @@ def test_parameters_of_single_data_sets(tmp_path):
     # the scores of the second set are those of no feature
     assert outcomes[0].measures["macro_auc"] > 0.5
     assert outcomes[2].measures["macro_auc"] == 0.5
+
+
+def test_grids_of_single_data_sets(tmp_path):
+    made = study(
+        {
+            "name": "tuned",
+            "estimator": Frequencies(),
+            "grid": {"weight": [0.1]},
+            "grid_on_data": {"other": {"weight": [0.2]}},
+        },
+        data=[data_set("some"), data_set("other")],
+        protocol={"kind": "random"},
+    )
+    some, other = run_study(made, tmp_path / "results.sqlite")
+    assert (some.parameters, other.parameters) == ({"weight": 0.1}, {"weight": 0.2})
+
+
+def test_the_last_fit_may_be_more_exact_than_the_search(tmp_path):
+    parameters = {"solver": "bcd", "tol": 0.1}
+    entry = {"estimator": "MLODM", "parameters": parameters, "grid": {"C": [1.0, 30.0]}}
+    made = study(
+        {**entry, "name": "rough"},
+        {**entry, "name": "exact", "final": {"tol": 1e-6}},
+        protocol={"kind": "random"},
+    )
+    rough, exact = run_study(made, tmp_path / "results.sqlite")
+    assert rough.parameters == exact.parameters
+    assert set(exact.parameters) == {"C"}
+    assert exact.facts["dual_gap"] <= 1e-6 < rough.facts["dual_gap"] <= 0.1
+    assert 0 < exact.facts["support_rows"] <= exact.facts["n_train"] == 48
+
+
+def test_a_search_may_use_fewer_rows(tmp_path):
+    log = tmp_path / "log"
+    stub = Sleeping(seconds=0.0, log=str(log))
+    made = study(
+        {"name": "c", "estimator": stub, "grid": {"weight": [0.1, 0.2]}},
+        protocol={"kind": "random", "scaling": "none"},
+        tuning={"folds": 2, "most_rows": 20},
+    )
+    run_study(made, tmp_path / "results.sqlite")
+    data = made.data[0]
+    ((train, _),) = made.protocol.splits(data)
+    few = np.sort(np.random.RandomState(1).permutation(48)[:20])
+    X = data.X[train][few]
+    folds = [X[rows].sum() for rows, _ in KFold(2, shuffle=True, random_state=1).split(X)]
+    sums = [float(line.split()[1]) for line in log.read_text().splitlines()]
+    assert sorted(sums) == pytest.approx(sorted([*folds, *folds, data.X[train].sum()]))
+
+
+def test_classifiers_without_scores_are_measured_by_their_labels(tmp_path):
+    entry = {
+        "estimator": "LabelPowerset",
+        "parameters": {"classifier": {"estimator": "LinearSVC"}},
+        "grid": {"classifier__C": [0.1, 1.0]},
+    }
+    by_labels = study(
+        entry, protocol={"kind": "random"}, tuning={"folds": 2, "measure": "subset_accuracy"}
+    )
+    (outcome,) = run_study(by_labels, tmp_path / "results.sqlite")
+    assert outcome.status == "done"
+    assert not set(outcome.measures) & set(OF_SCORES)
+    assert {"subset_accuracy", "hamming_loss", "micro_f1"} < set(outcome.measures)
+    assert outcome.margins == []
+    by_scores = study(entry, protocol={"kind": "random"})
+    (outcome,) = run_study(by_scores, tmp_path / "results.sqlite")
+    assert outcome.status == "failed"
+    assert "label_scores, decision_function, predict_proba" in outcome.error
+
+
+def test_counts_of_words_are_weighted_by_the_training_part(tmp_path):
+    random = np.random.RandomState(0)
+    data = data_set(container=lambda X: sparse.csr_matrix(random.poisson(0.5, X.shape)))
+    made = study(
+        {"estimator": "MLODM", "parameters": {"kernel": "linear"}},
+        data=[data],
+        protocol={"kind": "random", "scaling": "tf-idf"},
+    )
+    (outcome,) = run_study(made, tmp_path / "results.sqlite")
+    ((train, test),) = made.protocol.splits(data)
+    weights = TfidfTransformer().fit(data.X[train])
+    model = MLODM(kernel="linear", random_state=1)
+    model.fit(weights.transform(data.X[train]), data.Y[train].astype(int))
+    X = weights.transform(data.X[test])
+    expected = label_measures(data.Y[test], model.label_scores(X), model.predict(X))
+    assert outcome.measures["average_precision"] == pytest.approx(expected["average_precision"])
 
 
 def test_noise_reaches_training_rows_only(tmp_path):
@@ -188,6 +279,7 @@ def test_backends_of_joblib(backend, tmp_path):
     expected = run_study(made, tmp_path / "one.sqlite")
     with joblib.parallel_config(backend=backend, n_jobs=2):
         found = run_study(made, tmp_path / "two.sqlite")
+    assert [outcome.error for outcome in found] == [""] * 4
     for a, b in zip(expected, found, strict=True):
         assert (a.data, a.classifier, a.fold) == (b.data, b.classifier, b.fold)
         assert a.measures["ranking_loss"] == b.measures["ranking_loss"]
@@ -235,6 +327,55 @@ def test_results_belong_to_rows_and_settings(tmp_path):
     assert len(finished(again, store)) == 2
 
 
+def test_settings_of_later_versions_leave_old_results_valid():
+    """Cells of a study without them are described as before they came."""
+    made = study({"estimator": "MLODM", "grid": {"C": [1.0]}})
+    (cell, *_) = _cells(made, made.data[0])
+    told = describe(cell)
+    assert set(told["classifier"]) == {"name", "definition", "grid", "dense", "on_data"}
+    assert set(told["tuning"]) == {"folds", "measure"}
+    assert not {"training_rows", "fewest_rows_of_features"} & set(told["protocol"])
+    for entries in (
+        {"tuning": {"most_rows": 5}},
+        {"protocol": {"training_rows": 5}},
+        {"protocol": {"fewest_rows_of_features": 5}},
+    ):
+        other = study({"estimator": "MLODM", "grid": {"C": [1.0]}}, **entries)
+        assert describe(next(iter(_cells(other, other.data[0])))) != told
+    final = study({"estimator": "MLODM", "grid": {"C": [1.0]}, "final": {"tol": 0.1}})
+    assert describe(next(iter(_cells(final, final.data[0])))) != told
+
+
+def test_results_do_not_depend_on_the_order_in_memory():
+    data = data_set()
+    other = replace(data, X=np.asfortranarray(data.X), Y=np.ascontiguousarray(data.Y))
+    assert fingerprint(data) == fingerprint(replace(other, Y=np.asfortranarray(data.Y)))
+    assert fingerprint(data) == fingerprint(other)
+
+
+def test_searches_go_on_where_they_were_stopped(tmp_path):
+    made = study({"estimator": "MLODM", "grid": {"C": [0.1, 1.0, 10.0], "gamma": [0.1, 1.0]}})
+    store = Store(tmp_path / "results.sqlite")
+    (cell, *_) = _cells(made, made.data[0], tmp_path)
+    cell = replace(cell, checkpoint=str(store.checkpoint(cell.key)))
+    with store.checkpoints():
+        first = evaluate(cell)
+        with closing(sqlite3.connect(cell.checkpoint)) as connection, connection:
+            kept = connection.execute("SELECT count(*) FROM results").fetchone()[0]
+            assert kept == 6 * made.tuning.folds
+            # as if it had been killed half way
+            connection.execute("DELETE FROM results WHERE fold > 0")
+        again = evaluate(cell)
+        assert (first["facts"]["search_resumed"], again["facts"]["search_resumed"]) == (False, True)
+        assert first["parameters"] == again["parameters"]
+        assert first["measures"]["ranking_loss"] == again["measures"]["ranking_loss"]
+        store.save(cell.key, cell.outcome(status="failed"))
+        assert os.path.exists(cell.checkpoint)
+        store.save(cell.key, cell.outcome(**again))
+        assert not os.path.exists(cell.checkpoint)
+    assert not os.path.exists(os.path.dirname(cell.checkpoint))
+
+
 def test_rows_and_labels_that_a_protocol_drops():
     Y = np.array([[1, 0, 0], [0, 0, 0], [1, 1, 0], [1, 0, 0], [0, 1, 1]], dtype=bool)
     split = np.array([0, 1, 4]), np.array([2, 3])
@@ -247,6 +388,9 @@ def test_rows_and_labels_that_a_protocol_drops():
     np.testing.assert_array_equal(kept.split[0], [0, 3])
     np.testing.assert_array_equal(kept.split[1], [1, 2])
     assert len(kept.notes) == 2
+    frequent = prepared(data, study("MLODM", protocol={"fewest_rows_of_features": 5}).protocol)
+    # the first feature is zero in the first row
+    assert (frequent.feature_names, frequent.X.shape) == (("y",), (5, 1))
     same = prepared(data, study("MLODM").protocol)
     assert (same.X is data.X, same.notes) == (True, ())
 

@@ -9,13 +9,14 @@ from sklearn.base import BaseEstimator
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from skmultilearn.adapt import MLkNN
-from skmultilearn.problem_transform import BinaryRelevance
+from skmultilearn.problem_transform import BinaryRelevance, LabelPowerset
 
 from skml_odm import MLODM
 from skml_odm.study import label_scores_of
+from skml_odm.study.scores import NoScoresError
 
 
 def host_is_current():
@@ -119,6 +120,15 @@ def test_scores_of_mlknn_are_its_probabilities(data):
     np.testing.assert_array_equal(scores, fitted.predict_proba(X).toarray())
 
 
+def test_other_missing_attributes_are_errors():
+    class Broken:
+        def predict_proba(self, X):
+            return X.no_such_thing
+
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        label_scores_of(Broken(), np.zeros((2, 2)))
+
+
 def test_classifiers_without_scores_are_refused(data):
     X, y = data
 
@@ -131,6 +141,9 @@ def test_classifiers_without_scores_are_refused(data):
         label_scores_of(LabelsOnly(), X)
     with pytest.raises(TypeError, match=r"decision_function or predict_proba.*LabelsOnly"):
         label_scores_of(binary_relevance(LabelsOnly()).fit(X, y), X)
+    # the host's method is there, that of the machine inside is not
+    with pytest.raises(NoScoresError, match="LabelPowerset"):
+        label_scores_of(LabelPowerset(LinearSVC()).fit(X, y), X)
     # scikit-learn's multi-output classifiers return a list with one matrix per label
     with pytest.raises(TypeError, match=r"one column per label; got shape \(4, 90, 2\)"):
         label_scores_of(KNeighborsClassifier().fit(X, y), X)

@@ -14,6 +14,7 @@ import joblib
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
@@ -27,7 +28,7 @@ from .measures import OF_ACCURACY, LabelScorer, label_measures
 from .memory import PeakMemory
 from .outcome import Outcome
 from .protocol import Protocol
-from .scores import as_dense, label_scores_of
+from .scores import NoScoresError, as_dense, label_scores_of
 
 # a curve of convergence has points at these numbers of iterations
 CURVE_ITERATIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
@@ -45,14 +46,18 @@ class Tuning:
         Of the cross-validation.
     measure : str
         Which measure decides.
+    most_rows : int
+        Of larger training parts, so many rows are drawn for the search. 0: all rows serve.
     """
 
     folds: int = 3
     measure: str = "ranking_loss"
+    most_rows: int = 0
 
     def __post_init__(self):
         check_real("folds", self.folds, 2, integer=True)
         check_choice("measure", self.measure, OF_ACCURACY)
+        check_real("most_rows", self.most_rows, 0, integer=True)
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,10 @@ class Classifier:
         Whether sparse features are made dense for it.
     on_data : dict of str to dict
         Parameters for single data sets.
+    final : dict
+        Parameters of the last fit, to the whole training part: a smaller tolerance, say.
+    grid_on_data : dict of str to dict or list
+        Grids for single data sets, instead of the other one.
     """
 
     name: str
@@ -77,6 +86,8 @@ class Classifier:
     grid: Any = field(default_factory=dict)
     dense: bool = False
     on_data: dict = field(default_factory=dict)
+    final: dict = field(default_factory=dict)
+    grid_on_data: dict = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,6 +107,8 @@ class Cell:
     protocol : Protocol
     tuning : Tuning
     with_curve : bool
+    checkpoint : str
+        A file in which the search of this cell may keep finished fits.
     """
 
     key: str
@@ -108,6 +121,12 @@ class Cell:
     protocol: Protocol
     tuning: Tuning
     with_curve: bool = False
+    checkpoint: str = ""
+
+    @property
+    def grid(self):
+        """The values to choose from, on this data set."""
+        return self.classifier.grid_on_data.get(self.data, self.classifier.grid)
 
     @property
     def seed(self):
@@ -152,11 +171,14 @@ def evaluate(cell):
     with warnings.catch_warnings(record=True) as caught, PeakMemory() as memory:
         warnings.simplefilter("always")
         start = perf_counter()
-        fitted, parameters, search_seconds = _fit(cell, model, X_train, y_train)
-        facts["search_seconds"] = search_seconds
-        fit_seconds = perf_counter() - start - search_seconds
+        parameters = _choose(cell, model, X_train, y_train, facts) if cell.grid else {}
+        facts["search_seconds"] = perf_counter() - start if cell.grid else 0.0
         start = perf_counter()
-        scores = label_scores_of(fitted, X_test)
+        final = make_value(cell.classifier.final, "final")
+        fitted = _with(model, {**parameters, **final}).fit(X_train, y_train)
+        fit_seconds = perf_counter() - start
+        start = perf_counter()
+        scores = _scores(fitted, X_test)
         predicted = as_dense(fitted.predict(X_test))
         predict_seconds = perf_counter() - start
     facts["warnings"] = sorted({f"{w.category.__name__}: {w.message}"[:300] for w in caught})[:5]
@@ -166,10 +188,10 @@ def evaluate(cell):
     parts = X_train, y_train, X_test, y_test
     return {
         "measures": measures,
-        "parameters": parameters,
-        "margins": margin_quantiles(y_test, scores),
+        "parameters": {key: plain(value) for key, value in parameters.items()},
+        "margins": [] if scores is None else margin_quantiles(y_test, scores),
         "curve": convergence(fitted, parts) if cell.with_curve else [],
-        "facts": facts,
+        "facts": {**facts, **certificate(fitted)},
     }
 
 
@@ -177,8 +199,11 @@ def scaled(train, test, scaling):
     """Both parts scaled as the training part asks for."""
     if scaling == "none":
         return train, test
+    scaler: Any
     if scaling == "unit":
         scaler = MaxAbsScaler() if sparse.issparse(train) else MinMaxScaler()
+    elif scaling == "tf-idf":
+        scaler = TfidfTransformer()
     else:
         scaler = StandardScaler(with_mean=not sparse.issparse(train))
     return scaler.fit_transform(train), scaler.transform(test)
@@ -188,22 +213,61 @@ def _model(cell, seed):
     where = f"classifier {cell.classifier.name!r}"
     model = make_estimator(cell.classifier.definition, where)
     special = make_value(cell.classifier.on_data.get(cell.data, {}), f"{where}.on_data")
-    return seeded(model.set_params(**special) if special else model, seed)
+    return seeded(_with(model, special), seed)
 
 
-def _fit(cell, model, X, y):
-    """The fitted model, chosen parameters, and the seconds it took to choose them."""
-    if not cell.classifier.grid:
-        return model.fit(X, y), {}, 0.0
-    grid = make_value(cell.classifier.grid, f"classifier {cell.classifier.name!r}.grid")
-    search = PathSearchCV if isinstance(model, LabelRanker) else GridSearchCV
-    folds = KFold(cell.tuning.folds, shuffle=True, random_state=cell.seed)
-    found = search(model, grid, scoring=LabelScorer(cell.tuning.measure), cv=folds, refit=False)
-    start = perf_counter()
+def _with(model, parameters):
+    """The model with these parameters; some of the host's cannot be told none."""
+    return model.set_params(**parameters) if parameters else model
+
+
+def _scores(fitted, X):
+    """Scores of labels, or None of a classifier that has none."""
+    try:
+        return label_scores_of(fitted, X)
+    except NoScoresError:
+        return None
+
+
+def _choose(cell, model, X, y, facts):
+    """The best parameters of the grid in cross-validation."""
+    seed = cell.seed
+    if 0 < cell.tuning.most_rows < len(y):
+        order = np.random.RandomState(seed).permutation(len(y))
+        rows = np.sort(order[: cell.tuning.most_rows])
+        X, y = X[rows], y[rows]
+    options = {
+        "scoring": LabelScorer(cell.tuning.measure),
+        "cv": KFold(cell.tuning.folds, shuffle=True, random_state=seed),
+        "refit": False,
+    }
+    grid = make_value(cell.grid, f"classifier {cell.classifier.name!r}.grid")
+    if not isinstance(model, LabelRanker):
+        found = GridSearchCV(model, grid, **options)
+    else:
+        checkpoint = Path(cell.checkpoint)
+        # a worker on another machine may not see it
+        keeps = cell.checkpoint and checkpoint.parent.is_dir()
+        facts["search_resumed"] = bool(keeps and checkpoint.exists())
+        found = PathSearchCV(model, grid, checkpoint=checkpoint if keeps else None, **options)
     found.fit(X, y)
-    seconds = perf_counter() - start
-    best = found.best_params_
-    return model.set_params(**best).fit(X, y), {k: plain(v) for k, v in best.items()}, seconds
+    if np.all(np.isnan(found.cv_results_["mean_test_score"])):
+        # once more, for the reason
+        LabelScorer(cell.tuning.measure)(_with(model, found.best_params_).fit(X, y), X, y)
+        raise ValueError(f"no candidate of the grid could be measured by {cell.tuning.measure}")
+    return found.best_params_
+
+
+def certificate(fitted):
+    """How well a classifier of ours was solved, and how many rows its solution needs."""
+    if not isinstance(fitted, LabelRanker):
+        return {}
+    names = {"dual_gap": "dual_gap_", "iterations": "n_iter_", "support_rows": "n_support_"}
+    return {
+        key: np.max(getattr(fitted, name)).item()
+        for key, name in names.items()
+        if hasattr(fitted, name)
+    }
 
 
 def plain(value):
@@ -271,12 +335,13 @@ def describe(cell):
     return {
         "name": classifier.name,
         "definition": classifier.definition,
-        "grid": classifier.grid,
+        "grid": cell.grid,
+        "final": classifier.final,
         "dense": classifier.dense,
         "on_data": classifier.on_data.get(cell.data),
         "scaling": cell.protocol.scaling,
         "candidate_noise": cell.protocol.candidate_noise,
         "seed": cell.seed,
-        "tuning": asdict(cell.tuning) if classifier.grid else None,
+        "tuning": asdict(cell.tuning) if cell.grid else None,
         "curve": cell.with_curve,
     }

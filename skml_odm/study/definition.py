@@ -6,13 +6,23 @@ from pathlib import Path
 from typing import Any
 
 from ..datasets import DataFileError, load_data
+from ..datasets.selection import labelled_rows, swap_split, without_labels
 from ..validation import check_bool, check_choice, check_real
 from .cell import Classifier, Tuning
 from .estimators import DefinitionError, make_estimator, make_value
 from .protocol import Protocol
 
 ENTRIES = ("title", "data", "classifiers", "protocol", "tuning", "time_limit", "curves", "control")
-OF_A_CLASSIFIER = ("name", "estimator", "parameters", "grid", "dense", "on_data")
+OF_A_CLASSIFIER = (
+    "name",
+    "estimator",
+    "parameters",
+    "grid",
+    "final",
+    "dense",
+    "on_data",
+    "grid_on_data",
+)
 
 
 @dataclass(frozen=True)
@@ -117,6 +127,10 @@ def make_study(entries, folder=".", text=""):
         _data_set(entry, f"data[{i}]", Path(folder))
         for i, entry in enumerate(_list(entries, "data"))
     )
+    for i, classifier in enumerate(classifiers):
+        for key in ("on_data", "grid_on_data"):
+            where = f"classifiers[{i}].{key}"
+            _only(where, getattr(classifier, key), [each.name for each in data])
     rest = {
         name: entries[name]
         for name in ("title", "time_limit", "curves", "control")
@@ -168,12 +182,19 @@ def _data_set(entry, where, folder):
     if "source" not in options:
         raise DefinitionError(f"{where} must have a source; got {sorted(options)}.")
     source, name = options.pop("source"), options.pop("name", None)
+    switches = {key: options.pop(key, False) for key in ("swap_split", "labelled_rows_only")}
+    for key, value in switches.items():
+        _named(f"{where}.{key}", check_bool, value)
+    dropped = options.pop("without_labels", [])
     sources = [
         _located(part, folder) for part in (source if isinstance(source, list) else [source])
     ]
     try:
         data = load_data(sources if isinstance(source, list) else sources[0], **options)
-        return data if name is None else replace(data, name=str(name))
+        data = data if name is None else replace(data, name=str(name))
+        data = without_labels(data, dropped)
+        data = swap_split(data) if switches["swap_split"] else data
+        return labelled_rows(data) if switches["labelled_rows_only"] else data
     except DataFileError:
         raise
     except (TypeError, ValueError) as error:
@@ -199,29 +220,43 @@ def _classifier(entry, where):
     definition = {key: entry[key] for key in ("estimator", "parameters") if key in entry}
     estimator = make_estimator(definition, where)
     name = entry.get("name", type(estimator).__name__)
-    grid = entry.get("grid", {})
-    on_data = entry.get("on_data", {})
-    if not isinstance(on_data, dict) or not all(isinstance(v, dict) for v in on_data.values()):
-        raise DefinitionError(
-            f"{where}.on_data must have a table for each data set; got {on_data!r}."
-        )
-    for table, place in [(grid, "grid"), *((on_data[key], f"on_data.{key}") for key in on_data)]:
-        for part in table if isinstance(table, list) else [table]:
-            _check_parameters(estimator, make_value(part, f"{where}.{place}"), f"{where}.{place}")
-    for part in grid if isinstance(grid, list) else [grid]:
-        for key, values in make_value(part, f"{where}.grid").items():
-            if not isinstance(values, list) or not values:
-                raise DefinitionError(
-                    f"{where}.grid.{key} must be a list of values; got {values!r}."
-                )
+    grid, final = entry.get("grid", {}), entry.get("final", {})
+    special = {key: entry.get(key, {}) for key in ("on_data", "grid_on_data")}
+    for key, tables in special.items():
+        if not isinstance(tables, dict):
+            raise DefinitionError(
+                f"{where}.{key} must have a table for each data set; got {tables!r}."
+            )
+    for table, place in [
+        (final, "final"),
+        *((table, f"on_data.{key}") for key, table in special["on_data"].items()),
+    ]:
+        _check_parameters(estimator, table, f"{where}.{place}")
+    for table, place in [
+        (grid, "grid"),
+        *((table, f"grid_on_data.{key}") for key, table in special["grid_on_data"].items()),
+    ]:
+        _check_grid(estimator, table, f"{where}.{place}")
     _named(f"{where}.dense", check_bool, entry.get("dense", False))
-    return Classifier(str(name), definition, grid, entry.get("dense", False), on_data)
+    return Classifier(
+        str(name), definition, grid, entry.get("dense", False), final=final, **special
+    )
+
+
+def _check_grid(estimator, grid, where):
+    """Raise unless this is a table of lists of parameters, or a list of such tables."""
+    for part in grid if isinstance(grid, list) else [grid]:
+        _check_parameters(estimator, part, where)
+        for key, values in make_value(part, where).items():
+            if not isinstance(values, list) or not values:
+                raise DefinitionError(f"{where}.{key} must be a list of values; got {values!r}.")
 
 
 def _check_parameters(estimator, values, where):
-    """Raise unless these are parameters of the estimator."""
+    """Raise unless this is a table of parameters of the estimator."""
     if not isinstance(values, dict):
         raise DefinitionError(f"{where} must be a table; got {values!r}.")
+    make_value(values, where)
     known = estimator.get_params()
     for name in values:
         if name not in known:

@@ -56,7 +56,8 @@ def label_measures(y_true, scores, predicted):
     ----------
     y_true : ndarray of shape (n_rows, n_labels)
         Booleans.
-    scores : ndarray of shape (n_rows, n_labels)
+    scores : ndarray of shape (n_rows, n_labels), or None
+        Without scores there are no ranking measures.
     predicted : ndarray of shape (n_rows, n_labels)
         Zeros and ones.
 
@@ -66,15 +67,18 @@ def label_measures(y_true, scores, predicted):
         Macro-AUC is missing where no label has both kinds of rows.
     """
     y_true, predicted = np.asarray(y_true).astype(int), np.asarray(predicted).astype(int)
+    ranked = {} if scores is None else OF_SCORES
     values = {
-        **{name: measure(y_true, scores) for name, measure in OF_SCORES.items()},
+        **{name: measure(y_true, scores) for name, measure in ranked.items()},
         "hamming_loss": hamming_loss(y_true, predicted),
         "micro_f1": f1_score(y_true, predicted, average="micro", zero_division=0),
         "macro_f1": f1_score(y_true, predicted, average="macro", zero_division=0),
         "example_f1": f1_score(y_true, predicted, average="samples", zero_division=1),
         "subset_accuracy": accuracy_score(y_true, predicted),
     }
-    return {name: float(values[name]) for name in OF_ACCURACY if not np.isnan(values[name])}
+    return {
+        name: float(values[name]) for name in OF_ACCURACY if not np.isnan(values.get(name, np.nan))
+    }
 
 
 class LabelScorer:
@@ -92,9 +96,7 @@ class LabelScorer:
         if self.measure in OF_SCORES:
             value = OF_SCORES[self.measure](y, label_scores_of(estimator, X))
         else:
-            value = label_measures(y, np.zeros(y.shape), as_dense(estimator.predict(X)))[
-                self.measure
-            ]
+            value = label_measures(y, None, as_dense(estimator.predict(X)))[self.measure]
         return value if MEASURES[self.measure][1] else -value
 
     def __repr__(self):

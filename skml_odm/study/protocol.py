@@ -9,7 +9,7 @@ from skmultilearn.model_selection import IterativeStratification
 from ..validation import check_bool, check_choice, check_real
 
 KINDS = ("folds", "random", "official")
-SCALINGS = ("unit", "standard", "none")
+SCALINGS = ("unit", "standard", "tf-idf", "none")
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,22 @@ class Protocol:
         ``IterativeStratification``.
     test_share : float
         Of "random": share of the rows that are tested on.
-    scaling : {"unit", "standard", "none"}
+    training_rows : int
+        Of "random": rows to train on, instead of a share; all others are tested on. 0: the share
+        counts.
+    scaling : {"unit", "standard", "tf-idf", "none"}
         Features in [0, 1], or with mean 0 and variance 1, on each training part. Sparse features
         are divided by their largest absolute value or their deviation only, so that they stay
-        sparse.
+        sparse. "tf-idf" is for counts of words: they are weighted by how rare the words are in the
+        training part, and rows get length 1.
     candidate_noise : int
         Irrelevant labels that are added to every training row, as for partial-label learning.
     labelled_rows_only : bool
         Whether to drop rows without labels.
     fewest_rows : int
         Labels that fewer rows have are dropped.
+    fewest_rows_of_features : int
+        Features that are other than zero in fewer rows are dropped.
     seed : int
     """
 
@@ -47,10 +53,12 @@ class Protocol:
     repeats: int = 1
     stratified: bool = True
     test_share: float = 0.2
+    training_rows: int = 0
     scaling: str = "unit"
     candidate_noise: int = 0
     labelled_rows_only: bool = False
     fewest_rows: int = 0
+    fewest_rows_of_features: int = 0
     seed: int = 0
 
     def __post_init__(self):
@@ -60,9 +68,11 @@ class Protocol:
         check_real("repeats", self.repeats, 1, integer=True)
         check_bool("stratified", self.stratified)
         check_real("test_share", self.test_share, 0.0, 1.0, open_low=True, open_high=True)
+        check_real("training_rows", self.training_rows, 0, integer=True)
         check_real("candidate_noise", self.candidate_noise, 0, integer=True)
         check_bool("labelled_rows_only", self.labelled_rows_only)
         check_real("fewest_rows", self.fewest_rows, 0, integer=True)
+        check_real("fewest_rows_of_features", self.fewest_rows_of_features, 0, integer=True)
         check_real("seed", self.seed, 0, 2**31, integer=True)
 
     def splits(self, data):
@@ -85,7 +95,13 @@ class Protocol:
                 )
             return [data.split]
         if self.kind == "random":
-            n_test = min(max(round(self.test_share * n_rows), 1), n_rows - 1)
+            if self.training_rows >= n_rows:
+                raise ValueError(
+                    f"training_rows must be less than the number of rows, {n_rows} of "
+                    f"{data.name!r}; got {self.training_rows}."
+                )
+            n_test = n_rows - self.training_rows if self.training_rows else self.test_share * n_rows
+            n_test = min(max(round(n_test), 1), n_rows - 1)
             orders = [np.random.RandomState(self.seed + r).permutation(n_rows) for r in self._turns]
             return [(np.sort(order[n_test:]), np.sort(order[:n_test])) for order in orders]
         if self.folds > n_rows:

@@ -11,6 +11,7 @@ import numpy as np
 from joblib.parallel import get_active_backend
 from scipy import sparse
 
+from ..datasets.selection import frequent_features, frequent_labels, labelled_rows
 from ..validation import canonical
 from .cell import Cell, describe
 from .outcome import DONE, TOO_SLOW
@@ -50,11 +51,16 @@ def run_study(study, store, *, n_jobs=None, retry=False, on_outcome=None):
         tell = on_outcome or (lambda outcome, total: None)
         for outcome in known.values():
             tell(outcome, len(cells))
-        todo = [cell for cell in cells if cell.key not in known]
-        for key, outcome in _outcomes(todo, study.time_limit, n_jobs):
-            store.save(key, outcome)
-            known[key] = outcome
-            tell(outcome, len(cells))
+        todo = [
+            replace(cell, checkpoint=str(store.checkpoint(cell.key)))
+            for cell in cells
+            if cell.key not in known
+        ]
+        with store.checkpoints():
+            for key, outcome in _outcomes(todo, study.time_limit, n_jobs):
+                store.save(key, outcome)
+                known[key] = outcome
+                tell(outcome, len(cells))
     return [known[cell.key] for cell in cells]
 
 
@@ -97,38 +103,24 @@ def _cells(study, data, folder=None):
 
 def fingerprint(data):
     """Tells rows and labels from others, whatever container and file they came in."""
-    X = data.X
-    if sparse.issparse(X):
-        X = canonical(X)
+    if sparse.issparse(data.X):
+        X = canonical(data.X)
         X = [X.shape, X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)]
-    return joblib.hash([X, data.Y, data.candidates])
+    else:
+        X = np.ascontiguousarray(data.X)
+    # joblib tells orders in memory apart
+    Y, candidates = (
+        None if each is None else np.asfortranarray(each) for each in (data.Y, data.candidates)
+    )
+    return joblib.hash([X, Y, candidates])
 
 
 def prepared(data, protocol):
-    """The data set without the rows and labels that the protocol drops."""
-    kept = data.Y.sum(axis=0) >= protocol.fewest_rows
-    Y = data.Y[:, kept]
-    names = tuple(name for name, keep in zip(data.label_names, kept, strict=True) if keep)
-    candidates = None if data.candidates is None else data.candidates[:, kept]
-    notes = data.notes
-    if not kept.all():
-        notes = (
-            *notes,
-            f"{(~kept).sum()} labels of fewer than {protocol.fewest_rows} rows dropped",
-        )
-    data = replace(data, Y=Y, label_names=names, candidates=candidates, notes=notes)
-    labelled = Y.any(axis=1)
-    if not protocol.labelled_rows_only or labelled.all():
-        return data
-    number = np.cumsum(labelled) - 1
-    return replace(
-        data,
-        X=data.X[labelled],
-        Y=Y[labelled],
-        candidates=None if candidates is None else candidates[labelled],
-        split=data.split and tuple(number[part[labelled[part]]] for part in data.split),
-        notes=(*notes, f"{(~labelled).sum()} rows without labels dropped"),
-    )
+    """The data set without the labels, rows and features that the protocol drops."""
+    data = frequent_labels(data, protocol.fewest_rows)
+    if protocol.labelled_rows_only:
+        data = labelled_rows(data)
+    return frequent_features(data, protocol.fewest_rows_of_features)
 
 
 def _had_less_time(outcome, time_limit):

@@ -8,6 +8,10 @@ from skmultilearn.problem_transform import BinaryRelevance
 SCORE_METHODS = ("label_scores", "decision_function", "predict_proba")
 
 
+class NoScoresError(TypeError):
+    """A classifier that predicts labels but does not rank them."""
+
+
 def as_dense(matrix):
     """A predicted matrix as an array: the host returns sparse matrices of several formats."""
     return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
@@ -28,20 +32,31 @@ def label_scores_of(estimator, X):
     Returns
     -------
     ndarray of shape (n_samples, n_labels)
+
+    Raises
+    ------
+    NoScoresError
+        Of a classifier that only predicts labels.
     """
     # not isinstance: subclasses in the host give their parts several labels each
     if type(estimator) is BinaryRelevance:
         return _scores_of_binary_relevance(estimator, X)
     for name in SCORE_METHODS:
         method = getattr(estimator, name, None)
-        if method is not None:
+        if method is None:
+            continue
+        try:
+            scores = as_dense(method(X))
             break
+        except AttributeError as error:
+            # the host's have the method even where the classifier inside them has not
+            if error.name not in SCORE_METHODS:
+                raise
     else:
-        raise TypeError(
+        raise NoScoresError(
             f"estimator must be a BinaryRelevance or have one of the methods "
             f"{', '.join(SCORE_METHODS)} to rank labels; got {type(estimator).__name__}."
         )
-    scores = as_dense(method(X))
     if scores.ndim != 2 or len(scores) != X.shape[0]:
         raise TypeError(
             f"{name} of {type(estimator).__name__} must return one row per sample and one column "
@@ -66,7 +81,7 @@ def _scores_of_one_label(classifier, X):
         return label_scores_of(classifier, X)[:, 0]
     has_decision = hasattr(classifier, "decision_function")
     if not has_decision and not hasattr(classifier, "predict_proba"):
-        raise TypeError(
+        raise NoScoresError(
             f"the classifier of a BinaryRelevance must have decision_function or predict_proba to "
             f"rank labels; got {type(classifier).__name__}."
         )

@@ -5,6 +5,8 @@ from .outcome import DONE
 from .summary import Summary
 
 MAIN_MEASURES = ("ranking_loss", "average_precision")
+# where nobody has scores
+OF_LABELS = ("hamming_loss", "subset_accuracy")
 
 
 def format_table(outcomes, main_measures=MAIN_MEASURES):
@@ -21,7 +23,7 @@ def format_table(outcomes, main_measures=MAIN_MEASURES):
     ----------
     outcomes : list of Outcome
     main_measures : sequence of str, default=("ranking_loss", "average_precision")
-        Of several data sets.
+        Of several data sets. If no classifier has scores, Hamming loss and subset accuracy.
 
     Returns
     -------
@@ -31,8 +33,11 @@ def format_table(outcomes, main_measures=MAIN_MEASURES):
     if len(summary.data) == 1:
         blocks = [_of_one_data_set(summary)]
     else:
-        shown = [measure for measure in main_measures if measure in summary.measures]
-        blocks = [_of_one_measure(summary, measure) for measure in shown]
+        shown = [
+            [measure for measure in measures if measure in summary.measures]
+            for measures in (main_measures, OF_LABELS)
+        ]
+        blocks = [_of_one_measure(summary, measure) for measure in shown[0] or shown[1]]
     if summary.failures:
         blocks.append("\n".join(["No result:", *summary.failure_lines()]))
     return "\n\n".join(blocks)

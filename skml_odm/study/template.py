@@ -15,6 +15,7 @@ data = [
     # "rows.svm",                              # svmlight, several labels per row
     # { source = "rows.csv", labels = ["red", "green"] },
     # "rows.npz",                              # arrays X and Y
+    # { source = "some.npz", swap_split = true, labelled_rows_only = true, without_labels = ["x"] },
     # "host:yeast",                            # scikit-multilearn downloads it
 ]
 
@@ -33,16 +34,19 @@ folds = 5
 repeats = 1               # of folds or random splits
 stratified = true         # every fold gets its share of each label
 test_share = 0.2          # of random splits
-scaling = "unit"          # features in [0, 1] on the training part; or "standard", "none"
+training_rows = 0         # of random splits, instead of the share
+scaling = "unit"          # features in [0, 1] on the training part; or "standard", "tf-idf", "none"
 candidate_noise = 0       # irrelevant labels added to each training row (partial labels)
 labelled_rows_only = false
 fewest_rows = 0           # drop labels that fewer rows have
+fewest_rows_of_features = 0
 seed = 0
 
 # Where a classifier has a grid, each training part is searched by cross-validation.
 [tuning]
 folds = 3
 measure = "ranking_loss"
+most_rows = 0             # draw so many rows of larger training parts for the search; 0: all
 
 [[classifiers]]
 estimator = "MLODM"
@@ -72,8 +76,10 @@ parameters = { estimator = { estimator = "sklearn.svm.SVC", parameters = { C = 1
 # dense = true
 # parameters = { estimator = { estimator = "sklearn.ensemble.ExtraTreesClassifier" } }
 
-# on_data fixes parameters for single data sets.
+# on_data fixes parameters for single data sets, grid_on_data gives them another grid, final has
+# parameters of the last fit after a search.
 # [[classifiers]]
 # estimator = "RankSVM"
 # on_data = { digits = { C = 4.0 } }
+# final = { tol = 1e-6 }
 """

@@ -1,0 +1,124 @@
+"""Our results next to Table 2 of paper 000.
+
+Parameters that the study has found are written to benchmarks/chosen.json, where other measurements
+find them. A data set that the study has not searched yet is fitted with those of an earlier search,
+and the page says so.
+"""
+
+import json
+from dataclasses import replace
+
+from ..mlodm import CHOSEN
+from .tables import at_least_as_good, table, title
+
+METHOD = "MLODM"
+MEASURES = ("ranking_loss", "hamming_loss", "one_error", "average_precision")
+# where chosen.json lists the data sets whose whole grid was searched
+WHOLE = "whole grid"
+INTRODUCTION = """\
+# Paper 000: mlODM, our results next to the paper's
+
+Written by `python -m benchmarks papers 000` from the study `benchmarks/papers/000.toml`. All values
+in per cent; ranking loss, Hamming loss and one-error are better when small, average precision when
+large. Ours is `MLODM` with its default intercept and threshold, fitted on the training part of the
+publishers' split (features scaled to [0, 1] on that part). C, γ, θ and μ are chosen by 5-fold
+cross-validation of the ranking loss on the training part, in the paper's whole grid of
+13 · 13 · 9 · 9 candidates (`PathSearchCV`); of equally good ones the first, which has the smallest
+C. The search is certified to relative gaps of 10⁻³, the last fit to 10⁻⁶. The test part is used
+once.
+"""
+NOTES = """\
+## Notes
+
+- birds: rows without labels are dropped as in the paper; 179 training rows remain here,
+  175 in the paper.
+- medical: the published split has 333 training rows, the paper reports 645; the two
+  parts are exchanged to compare. medical-333 is the published split.
+- genbase is nearly solved: 157 of 199 test rows repeat a training row, and a few label
+  pairs decide the ranking loss.
+- Many candidates are nearly equally good in cross-validation, so other folds choose others. An
+  earlier search over the same grid, whose folds were shuffled with seed 0 instead of 1, led to
+  ranking losses of 15.09 on emotions, 12.23 on birds, 0.38 on genbase, 1.99 on medical and 2.54 on
+  medical-333.
+- The paper repeats randomised algorithms five times; mlODM's problem is convex, its
+  solution unique, and the figures here carry a certificate instead.
+"""
+
+
+def remember(results):
+    """Write the parameters that the study has found to benchmarks/chosen.json."""
+    chosen = json.loads(CHOSEN.read_text())
+    for data in results.studies["000"].data:
+        for outcome in results.outcomes(data.name, METHOD):
+            chosen[data.name] = outcome.parameters
+            chosen[WHOLE] = sorted({*chosen[WHOLE], data.name})
+    CHOSEN.write_text(json.dumps(chosen, indent=2) + "\n")
+
+
+def with_parameters(study, parameters):
+    """The study without a search: parameters by data set."""
+    (classifier,) = study.classifiers
+    fixed = {data.name: parameters[data.name] for data in study.data}
+    return replace(study, classifiers=(replace(classifier, grid={}, on_data=fixed),))
+
+
+def page(results, figures):
+    """The page docs/papers/000.md."""
+    study = results.studies["000"]
+    chosen = json.loads(CHOSEN.read_text())
+    earlier = tuple(data for data in study.data if not results.outcomes(data.name, METHOD))
+    known = {}
+    if earlier:
+        fitted = results.run_study(with_parameters(replace(study, data=earlier), chosen))
+        known = {outcome.data: outcome for outcome in fitted}
+    for data in study.data:
+        if data.name not in known:
+            (known[data.name],) = results.outcomes(data.name, METHOD)
+    names = [data.name for data in study.data]
+    lines = [INTRODUCTION, *_earlier([data.name for data in earlier], chosen[WHOLE])]
+    for measure in MEASURES:
+        lines += [title(measure), "", *_compared(measure, names, known, figures)]
+    lines += ["## Chosen parameters", ""]
+    rows = [
+        [name, *(f"{chosen[name][key]:g}" for key in ("C", "gamma", "theta", "mu"))]
+        for name in names
+    ]
+    lines += [*table(["data set", "C", "γ", "θ", "μ"], rows), NOTES]
+    return "\n".join(lines)
+
+
+def _earlier(names, whole):
+    """What the page says about data sets that the study has not searched."""
+    other_folds = [name for name in names if name in whole]
+    in_parts = [name for name in names if name not in whole]
+    lines = []
+    if other_folds:
+        lines += [
+            f"Not searched by this study yet: {', '.join(other_folds)}. Their parameters come from",
+            "an earlier search over the same grid, with folds of another seed.",
+            "",
+        ]
+    if in_parts:
+        lines += [
+            f"Not searched by this study yet: {', '.join(in_parts)}. Their parameters come from an",
+            "earlier search through the grid in parts, C and γ first, then θ and μ, then C and γ",
+            "around their best.",
+            "",
+        ]
+    return lines
+
+
+def _compared(measure, names, known, figures):
+    """The table of a measure and a line below it."""
+    rows, wins = [], 0
+    for name in names:
+        ours = round(100 * known[name].measures[measure], 2)
+        if name not in figures:
+            rows.append([name, f"{ours:.2f}", "", ""])
+            continue
+        paper = figures[name][measure]
+        good = at_least_as_good(measure, ours, paper)
+        wins += good
+        rows.append([name, f"{ours:.2f}", f"{paper:.2f}", "at least as good" if good else ""])
+    below = f"At least as good on {wins} of {len(figures)} data sets."
+    return [*table(["data set", "ours", "paper", ""], rows), below, ""]

@@ -1,0 +1,108 @@
+"""Outcomes of a paper's studies, and the figures of the paper."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from skml_odm.study import read_study, run_study
+from skml_odm.study.outcome import DONE
+from skml_odm.study.run import finished, prepared
+
+from ..data import FOLDER as DATA
+from ..toml import read_toml
+
+FOLDER = Path(__file__).parent
+KEEP = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "skml-odm" / "papers"
+
+
+def studies(paper):
+    """The studies of a paper, by their files' names."""
+    os.environ.setdefault("SKML_ODM_DATA", str(DATA))
+    return {path.stem: read_study(path) for path in sorted(FOLDER.glob(f"{paper}*.toml"))}
+
+
+def earlier(paper):
+    """Results of a loop that was there before the study, where there was one."""
+    return json.loads((FOLDER / "earlier" / f"{paper}.json").read_text())
+
+
+def figures(paper):
+    """The figures of a paper."""
+    return read_toml(FOLDER / "figures" / f"{paper}.toml")
+
+
+class Results:
+    """What is known of a paper's studies.
+
+    Parameters
+    ----------
+    paper : str
+        Its number.
+    keep : path-like
+        The folder that has its finished cells.
+
+    Attributes
+    ----------
+    studies : dict of str to Study
+    """
+
+    def __init__(self, paper, keep):
+        Path(keep).mkdir(parents=True, exist_ok=True)
+        self.studies = studies(paper)
+        self._store = Path(keep) / f"{paper}.sqlite"
+        self._known: dict = {}
+        for name, study in self.studies.items():
+            self._add(name, finished(study, self._store))
+
+    def run(self, sets=None, jobs=1, retry=False):
+        """Run what is missing, of these data sets if some are named."""
+        for name, study in self.studies.items():
+            data = tuple(each for each in study.data if sets is None or each.name in sets)
+            if data:
+                part = replace(study, data=data)
+                self._add(name, self.run_study(part, jobs, retry))
+
+    def run_study(self, study, jobs=1, retry=False):
+        """The outcomes of any study, from the same file where they are there."""
+        return run_study(study, self._store, n_jobs=jobs, retry=retry, on_outcome=tell)
+
+    def _add(self, study, outcomes):
+        for outcome in outcomes:
+            key = study, outcome.data, outcome.classifier
+            self._known.setdefault(key, {})[outcome.fold] = outcome
+
+    def data(self):
+        """The data sets of all studies by name, as their protocols leave them."""
+        return {
+            data.name: prepared(data, study.protocol)
+            for study in self.studies.values()
+            for data in study.data
+        }
+
+    def outcomes(self, data, classifier, study=None):
+        """The outcomes of all folds, of this study or of any that has the two.
+
+        Empty unless every fold is done.
+        """
+        for name, each in self.studies.items():
+            found = next((d for d in each.data if d.name == data), None)
+            known = self._known.get((name, data, classifier), {})
+            if found is not None and known and study in (None, name):
+                done = [known[fold] for fold in sorted(known) if known[fold].status == DONE]
+                splits = each.protocol.splits(prepared(found, each.protocol))
+                return done if len(done) == len(splits) else []
+        return []
+
+    def values(self, data, classifier, measure, study=None):
+        """A measure on all folds; empty if there is none on some."""
+        outcomes = self.outcomes(data, classifier, study)
+        return np.array([outcome.measures[measure] for outcome in outcomes])
+
+
+def tell(outcome, total):
+    """Print an outcome."""
+    where = f"{outcome.data}, {outcome.classifier}, fold {outcome.fold}"
+    print(f"{where}: {outcome.status} {outcome.error}{outcome.parameters or ''}", flush=True)
