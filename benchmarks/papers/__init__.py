@@ -7,14 +7,14 @@ was stopped goes on from there.
 
 from pathlib import Path
 
-from .. import paper_001, paper_004
-from . import paper_000, paper_002, paper_003
+from .. import paper_001
+from . import paper_000, paper_002, paper_003, paper_004
 from .results import KEEP, Results, figures
 
 PAGES = Path(__file__).parents[2] / "docs" / "papers"
-PAPERS = {"000": paper_000, "002": paper_002, "003": paper_003}
+PAPERS = {"000": paper_000, "002": paper_002, "003": paper_003, "004": paper_004}
 # loops of their own
-SCRIPTS = {"001": paper_001, "004": paper_004}
+SCRIPTS = {"001": paper_001}
 
 
 def add_arguments(parser):
