@@ -30,7 +30,7 @@ TIMES = """\
 ## Training time
 
 Seconds per fit on one core of our machine, and the paper's Table 1 in brackets. Other work kept the
-machine busy; on an idle one, fits took a third to a half of this.
+machine busy; an earlier run had 0.009 to 0.031 (CSRL) and 0.032 to 0.085 (CSRL+R).
 """
 NOTES = """\
 ## What the figures say
@@ -43,8 +43,8 @@ NOTES = """\
 - Learned covariances do not help here: CSRL+R is ahead of CSRL in macro-F1 on five sets, in
   micro-F1 on one, in exact match on none, and loses 2.8 points there, where the paper has small
   gains. The saddle value is certified, so this is what the model does.
-- An earlier run with five other splits of each set, and frequencies of all rows in tf-idf, had means
-  over all sets that differ by 0.4 points at most.
+- An earlier run with five other splits of each set, and frequencies of all rows in tf-idf, had
+  means over all sets that differ by 0.4 points at most.
 - The paper's exact-match figures are far below ours at similar F1; see the errata.
 """
 
