@@ -27,6 +27,7 @@ def study_of(data_folder, monkeypatch):
             study,
             data=tuple(data for data in study.data if data.name == name),
             classifiers=tuple(each for each in study.classifiers if each.name == method),
+            control=None,
         )
 
     return read
@@ -76,6 +77,23 @@ def test_ranking_svms_are_at_least_as_good_as_the_papers(name, method, study_of,
     column = 2 * list(figures("003")).index(method)
     assert loss == pytest.approx(float(cells[column]), abs=0.02)
     assert paper == float(cells[column + 1])
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("file", "name", "method", "measure", "heading", "column", "scale"),
+    [
+        ("001-eta1", "flags", "MLODM", "ranking_loss", "Ranking loss, η = 1", 3, 1),
+        ("002", "social", "CSRL", "subset_accuracy", "Exact match", 3, 100),
+    ],
+)
+def test_means_are_those_of_the_page(
+    file, name, method, measure, heading, column, scale, study_of, tmp_path
+):
+    outcomes = run_study(study_of(f"{file}.toml", name, method), tmp_path / "results.sqlite")
+    mean = scale * sum(outcome.measures[measure] for outcome in outcomes) / len(outcomes)
+    ours = printed(file[:3], heading, name)[column].split()[0]
+    assert mean == pytest.approx(float(ours), abs=scale * 0.002)
 
 
 @pytest.mark.data

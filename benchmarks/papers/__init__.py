@@ -7,18 +7,21 @@ was stopped goes on from there.
 
 from pathlib import Path
 
-from .. import paper_001, paper_002, paper_004
-from . import paper_000, paper_003
+from . import paper_000, paper_001, paper_002, paper_003, paper_004
 from .results import KEEP, Results, figures
 
 PAGES = Path(__file__).parents[2] / "docs" / "papers"
-PAPERS = {"000": paper_000, "003": paper_003}
-# loops of their own
-SCRIPTS = {"001": paper_001, "002": paper_002, "004": paper_004}
+PAPERS = {
+    "000": paper_000,
+    "001": paper_001,
+    "002": paper_002,
+    "003": paper_003,
+    "004": paper_004,
+}
 
 
 def add_arguments(parser):
-    parser.add_argument("paper", choices=sorted({**PAPERS, **SCRIPTS}), help="which paper")
+    parser.add_argument("paper", choices=list(PAPERS), help="which paper")
     parser.add_argument("--jobs", type=int, default=2, help="workers (default 2)")
     parser.add_argument(
         "--sets",
@@ -30,9 +33,6 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    if arguments.paper in SCRIPTS:
-        SCRIPTS[arguments.paper].run(arguments)
-        return
     paper = PAPERS[arguments.paper]
     results = Results(arguments.paper, arguments.keep)
     results.run(arguments.sets, arguments.jobs, arguments.retry)

@@ -47,14 +47,21 @@ class Results:
     Attributes
     ----------
     studies : dict of str to Study
+    data : dict of str to DataSet
+        The data sets of all studies, as their protocols leave them.
     """
 
     def __init__(self, paper, keep):
         Path(keep).mkdir(parents=True, exist_ok=True)
         self.studies = studies(paper)
         self._store = Path(keep) / f"{paper}.sqlite"
+        self.data: dict = {}
+        self._n_folds: dict = {}
         self._known: dict = {}
         for name, study in self.studies.items():
+            for each in study.data:
+                data = self.data[each.name] = prepared(each, study.protocol)
+                self._n_folds[name, each.name] = len(study.protocol.splits(data))
             self._add(name, finished(study, self._store))
 
     def run(self, sets=None, jobs=1, retry=False):
@@ -74,26 +81,16 @@ class Results:
             key = study, outcome.data, outcome.classifier
             self._known.setdefault(key, {})[outcome.fold] = outcome
 
-    def data(self):
-        """The data sets of all studies by name, as their protocols leave them."""
-        return {
-            data.name: prepared(data, study.protocol)
-            for study in self.studies.values()
-            for data in study.data
-        }
-
     def outcomes(self, data, classifier, study=None):
         """The outcomes of all folds, of this study or of any that has the two.
 
         Empty unless every fold is done.
         """
-        for name, each in self.studies.items():
-            found = next((d for d in each.data if d.name == data), None)
+        for name in self.studies if study is None else [study]:
             known = self._known.get((name, data, classifier), {})
-            if found is not None and known and study in (None, name):
+            if known:
                 done = [known[fold] for fold in sorted(known) if known[fold].status == DONE]
-                splits = each.protocol.splits(prepared(found, each.protocol))
-                return done if len(done) == len(splits) else []
+                return done if len(done) == self._n_folds[name, data] else []
         return []
 
     def values(self, data, classifier, measure, study=None):
