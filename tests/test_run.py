@@ -26,7 +26,7 @@ from study_stubs import Frequencies, Sleeping
 from skml_odm import MLODM
 from skml_odm.datasets import DataSet, add_candidate_noise
 from skml_odm.study import make_study, run_study
-from skml_odm.study.cell import describe, evaluate
+from skml_odm.study.evaluation import evaluate
 from skml_odm.study.measures import OF_SCORES, LabelScorer, label_measures
 from skml_odm.study.run import _cells, fingerprint, finished, prepared
 from skml_odm.study.store import Store
@@ -325,25 +325,6 @@ def test_results_belong_to_rows_and_settings(tmp_path):
     run_study(sparse_rows, store)
     again = study({"name": "c", "estimator": Frequencies()}, data=[unsorted], **base)
     assert len(finished(again, store)) == 2
-
-
-def test_settings_of_later_versions_leave_old_results_valid():
-    """Cells of a study without them are described as before they came."""
-    made = study({"estimator": "MLODM", "grid": {"C": [1.0]}})
-    (cell, *_) = _cells(made, made.data[0])
-    told = describe(cell)
-    assert set(told["classifier"]) == {"name", "definition", "grid", "dense", "on_data"}
-    assert set(told["tuning"]) == {"folds", "measure"}
-    assert not {"training_rows", "fewest_rows_of_features"} & set(told["protocol"])
-    for entries in (
-        {"tuning": {"most_rows": 5}},
-        {"protocol": {"training_rows": 5}},
-        {"protocol": {"fewest_rows_of_features": 5}},
-    ):
-        other = study({"estimator": "MLODM", "grid": {"C": [1.0]}}, **entries)
-        assert describe(next(iter(_cells(other, other.data[0])))) != told
-    final = study({"estimator": "MLODM", "grid": {"C": [1.0]}, "final": {"tol": 0.1}})
-    assert describe(next(iter(_cells(final, final.data[0])))) != told
 
 
 def test_results_do_not_depend_on_the_order_in_memory():

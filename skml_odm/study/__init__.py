@@ -4,9 +4,10 @@
   (:mod:`skml_odm.study.template`, :mod:`skml_odm.study.standard`),
 - :mod:`skml_odm.study.protocol` training and test parts, :mod:`skml_odm.study.estimators`
   classifiers from their names,
-- :mod:`skml_odm.study.cell` one classifier on one fold, in a process of its own
-  (:mod:`skml_odm.study.process`), scored (:mod:`skml_odm.study.scores`) and measured
-  (:mod:`skml_odm.study.measures`, :mod:`skml_odm.study.memory`),
+- :mod:`skml_odm.study.cell` one classifier on one fold, evaluated
+  (:mod:`skml_odm.study.evaluation`) in a process of its own (:mod:`skml_odm.study.process`),
+  scored (:mod:`skml_odm.study.scores`), measured (:mod:`skml_odm.study.measures`,
+  :mod:`skml_odm.study.memory`) and observed (:mod:`skml_odm.study.observation`),
 - :mod:`skml_odm.study.run` all of them, kept in an SQLite file (:mod:`skml_odm.study.store`),
 - :mod:`skml_odm.study.report` tables, tests and pictures,
 - :mod:`skml_odm.study.cli` the command ``skml-odm``.

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 
-from .cell import evaluate
+from .evaluation import evaluate
 from .outcome import FAILED
 from .process import READY
 

@@ -1,0 +1,151 @@
+"""A cell evaluated: rows scaled, parameters chosen on the training part, fitted, measured."""
+
+import platform
+import warnings
+from datetime import datetime, timezone
+from functools import lru_cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import joblib
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+
+from ..base import LabelRanker
+from ..datasets import add_candidate_noise
+from ..search import PathSearchCV
+from .estimators import make_estimator, make_value, seeded
+from .measures import LabelScorer, label_measures
+from .memory import PeakMemory
+from .observation import certificate, convergence, margin_quantiles, plain, versions
+from .scores import NoScoresError, as_dense, label_scores_of
+
+
+def evaluate(cell):
+    """Fit and measure a cell.
+
+    Parameters
+    ----------
+    cell : Cell
+
+    Returns
+    -------
+    dict
+        Of an Outcome: measures, parameters, margins, curve and facts.
+    """
+    data = _stored(cell.path)
+    seed = cell.seed
+    X_train, X_test = scaled(data.X[cell.train], data.X[cell.test], cell.protocol.scaling)
+    if cell.classifier.dense:
+        X_train, X_test = as_dense(X_train), as_dense(X_test)
+    y_test = data.Y[cell.test]
+    y_train = (data.Y if data.candidates is None else data.candidates)[cell.train].astype(int)
+    if cell.protocol.candidate_noise:
+        y_train = add_candidate_noise(y_train, cell.protocol.candidate_noise, random_state=seed)
+    model = _model(cell, seed)
+    facts = {
+        "seed": seed,
+        "n_train": len(cell.train),
+        "n_test": len(cell.test),
+        "test_share": len(cell.test) / len(cell.train),
+        "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "machine": platform.machine(),
+        **versions(),
+    }
+    with warnings.catch_warnings(record=True) as caught, PeakMemory() as memory:
+        warnings.simplefilter("always")
+        start = perf_counter()
+        parameters = _choose(cell, model, X_train, y_train, facts) if cell.grid else {}
+        facts["search_seconds"] = perf_counter() - start if cell.grid else 0.0
+        start = perf_counter()
+        final = make_value(cell.classifier.final, "final")
+        fitted = _with(model, {**parameters, **final}).fit(X_train, y_train)
+        fit_seconds = perf_counter() - start
+        start = perf_counter()
+        scores = _scores(fitted, X_test)
+        predicted = as_dense(fitted.predict(X_test))
+        predict_seconds = perf_counter() - start
+    facts["warnings"] = sorted({f"{w.category.__name__}: {w.message}"[:300] for w in caught})[:5]
+    measures = label_measures(y_test, scores, predicted)
+    measures["fit_seconds"], measures["predict_seconds"] = fit_seconds, predict_seconds
+    measures["peak_megabytes"] = memory.megabytes
+    parts = X_train, y_train, X_test, y_test
+    return {
+        "measures": measures,
+        "parameters": {key: plain(value) for key, value in parameters.items()},
+        "margins": [] if scores is None else margin_quantiles(y_test, scores),
+        "curve": convergence(fitted, parts) if cell.with_curve else [],
+        "facts": {**facts, **certificate(fitted)},
+    }
+
+
+def scaled(train, test, scaling):
+    """Both parts scaled as the training part asks for."""
+    if scaling == "none":
+        return train, test
+    scaler: Any
+    if scaling == "unit":
+        scaler = MaxAbsScaler() if sparse.issparse(train) else MinMaxScaler()
+    elif scaling == "tf-idf":
+        scaler = TfidfTransformer()
+    else:
+        scaler = StandardScaler(with_mean=not sparse.issparse(train))
+    return scaler.fit_transform(train), scaler.transform(test)
+
+
+def _model(cell, seed):
+    where = f"classifier {cell.classifier.name!r}"
+    model = make_estimator(cell.classifier.definition, where)
+    special = make_value(cell.classifier.on_data.get(cell.data, {}), f"{where}.on_data")
+    return seeded(_with(model, special), seed)
+
+
+def _with(model, parameters):
+    """The model with these parameters; some of the host's cannot be told none."""
+    return model.set_params(**parameters) if parameters else model
+
+
+def _scores(fitted, X):
+    """Scores of labels, or None of a classifier that has none."""
+    try:
+        return label_scores_of(fitted, X)
+    except NoScoresError:
+        return None
+
+
+def _choose(cell, model, X, y, facts):
+    """The best parameters of the grid in cross-validation."""
+    seed = cell.seed
+    if 0 < cell.tuning.most_rows < len(y):
+        order = np.random.RandomState(seed).permutation(len(y))
+        rows = np.sort(order[: cell.tuning.most_rows])
+        X, y = X[rows], y[rows]
+    options = {
+        "scoring": LabelScorer(cell.tuning.measure),
+        "cv": KFold(cell.tuning.folds, shuffle=True, random_state=seed),
+        "refit": False,
+    }
+    grid = make_value(cell.grid, f"classifier {cell.classifier.name!r}.grid")
+    if not isinstance(model, LabelRanker):
+        found = GridSearchCV(model, grid, **options)
+    else:
+        checkpoint = Path(cell.checkpoint)
+        # a worker on another machine may not see it
+        keeps = cell.checkpoint and checkpoint.parent.is_dir()
+        facts["search_resumed"] = bool(keeps and checkpoint.exists())
+        found = PathSearchCV(model, grid, checkpoint=checkpoint if keeps else None, **options)
+    found.fit(X, y)
+    if np.all(np.isnan(found.cv_results_["mean_test_score"])):
+        # once more, for the reason
+        LabelScorer(cell.tuning.measure)(_with(model, found.best_params_).fit(X, y), X, y)
+        raise ValueError(f"no candidate of the grid could be measured by {cell.tuning.measure}")
+    return found.best_params_
+
+
+@lru_cache(maxsize=1)
+def _stored(path):
+    return joblib.load(Path(path), mmap_mode="r")
