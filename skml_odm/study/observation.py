@@ -8,6 +8,7 @@ from importlib import metadata
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .. import __version__
 from ..base import LabelRanker
 from ..metrics import ranking_loss
 
@@ -70,8 +71,8 @@ def plain(value):
 @lru_cache(maxsize=1)
 def versions():
     """Versions of what results depend on."""
-    names = ("skml-odm", "scikit-multilearn-ng", "scikit-learn", "numpy", "scipy")
-    found = {"python": platform.python_version()}
+    names = ("scikit-multilearn-ng", "scikit-multilearn", "scikit-learn", "numpy", "scipy")
+    found = {"python": platform.python_version(), "skml-odm": __version__}
     for name in names:
         try:
             found[name] = metadata.version(name)
