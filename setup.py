@@ -52,6 +52,9 @@ MODULES = [
     "skml_odm.solvers._multiclass_smooth",
 ]
 
+# What all of them need of Cython, once instead of in each: half the time to compile.
+SHARED = "skml_odm._cython"
+
 
 class CompleteSdist(sdist):
     """A source distribution with everything that git has, so that its tests and docs work."""
@@ -77,9 +80,11 @@ setup(
                 extra_compile_args=[] if os.name == "nt" else CHECKED if DEBUG else FLAGS,
             )
             for name in MODULES
-        ],
+        ]
+        + [Extension(SHARED, [SHARED.replace(".", "/") + ".c"])],
         compiler_directives=DIRECTIVES,
         build_dir=f"{BUILD}/cython",
+        shared_utility_qualified_name=SHARED,
     ),
     # one compiler per core
     options={"build": {"build_base": BUILD}, "build_ext": {"parallel": os.cpu_count()}},
