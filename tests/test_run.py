@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from contextlib import closing
@@ -25,7 +26,7 @@ from study_stubs import Frequencies, Sleeping
 
 from skml_odm import MLODM
 from skml_odm.datasets import DataSet, add_candidate_noise
-from skml_odm.study import make_study, run_study
+from skml_odm.study import make_study, process, run_study
 from skml_odm.study.evaluation import evaluate
 from skml_odm.study.measures import OF_SCORES, LabelScorer, label_measures
 from skml_odm.study.run import _cells, fingerprint, finished, prepared
@@ -271,6 +272,17 @@ def test_only_what_had_too_little_time_or_is_asked_for_runs_again(tmp_path):
     assert run(30.0) == "done"
     assert run(1.0) == "done"
     assert log.read_text().count("\n") == 1
+
+
+def test_the_current_folder_does_not_hide_the_package(tmp_path, monkeypatch):
+    """As that of the sources would, which are not compiled."""
+    (tmp_path / "skml_odm").mkdir()
+    (tmp_path / "skml_odm" / "__init__.py").write_text("raise ImportError('the wrong one')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(process, "_local", threading.local())
+    made = study("MLODM", protocol={"kind": "random"})
+    (outcome,) = run_study(made, tmp_path / "results.sqlite")
+    assert outcome.status == "done", outcome.error
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])

@@ -1,7 +1,4 @@
-"""The process that :mod:`skml_odm.study.process` starts: cells come in, outcomes go out.
-
-Nothing imports this module, so that ``python -m`` finds it fresh.
-"""
+"""The process that :mod:`skml_odm.study.process` starts: cells come in, outcomes go out."""
 
 import os
 import pickle
@@ -46,7 +43,3 @@ def main():
     while True:
         answers.flush()
         pickle.dump(outcome(cells.get()), answers)
-
-
-if __name__ == "__main__":
-    main()

@@ -21,6 +21,7 @@ import cloudpickle
 from .outcome import FAILED, TOO_SLOW
 
 _local = threading.local()
+ANSWER = "skml_odm.study.answer"
 READY = "ready"
 LOOK_AFTER = 1.0  # seconds between looks whether the study is still there
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -58,10 +59,11 @@ class CellProcess:
     def __init__(self):
         # one core per worker, as joblib counts them
         environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")}
-        # what can be imported here can be imported there
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+        # what can be imported here can be imported there, and from the same place: -m would look
+        # into the current folder first
+        code = f"import sys; sys.path[:] = {sys.path!r}; from {ANSWER} import main; main()"
         self._process: Any = subprocess.Popen(
-            [sys.executable, "-m", "skml_odm.study.answer"],
+            [sys.executable, "-c", code],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
