@@ -453,7 +453,8 @@ def test_processes_end_with_the_study(tmp_path, n_jobs):
         f"protocol={{'folds': 4}}), sys.argv[1], n_jobs={n_jobs})"
     )
     arguments = [sys.executable, "-c", script, tmp_path / "r.sqlite", os.path.dirname(__file__)]
-    with subprocess.Popen(arguments, start_new_session=True) as process:
+    # not in the folder of the sources, which may not be compiled
+    with subprocess.Popen(arguments, start_new_session=True, cwd=tmp_path) as process:
         group = process.pid
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and len(answering(group)) < n_jobs:
