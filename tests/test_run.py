@@ -94,6 +94,14 @@ def test_grids_are_searched_on_the_training_part(tmp_path):
         assert outcome.facts["search_seconds"] > 0
 
 
+def test_a_single_candidate_is_not_searched_for(tmp_path):
+    log = tmp_path / "log"
+    stub = {"name": "c", "estimator": Sleeping(log=str(log)), "grid": {"weight": [0.2]}}
+    (outcome,) = run_study(study(stub, protocol={"kind": "random"}), tmp_path / "results.sqlite")
+    assert outcome.parameters == {"weight": 0.2}
+    assert log.read_text().count("\n") == 1
+
+
 def test_parameters_of_single_data_sets(tmp_path):
     made = study(
         {"name": "tuned", "estimator": Frequencies(), "on_data": {"other": {"weight": 0.0}}},

@@ -12,7 +12,7 @@ import joblib
 import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from ..base import LabelRanker
@@ -118,7 +118,10 @@ def _scores(fitted, X):
 
 
 def _choose(cell, model, X, y, facts):
-    """The best parameters of the grid in cross-validation."""
+    """The best parameters of the grid in cross-validation; of a single candidate, these."""
+    grid = make_value(cell.grid, f"classifier {cell.classifier.name!r}.grid")
+    if len(candidates := ParameterGrid(grid)) == 1:
+        return candidates[0]
     seed = cell.seed
     if 0 < cell.tuning.most_rows < len(y):
         order = np.random.RandomState(seed).permutation(len(y))
@@ -129,7 +132,6 @@ def _choose(cell, model, X, y, facts):
         "cv": KFold(cell.tuning.folds, shuffle=True, random_state=seed),
         "refit": False,
     }
-    grid = make_value(cell.grid, f"classifier {cell.classifier.name!r}.grid")
     if not isinstance(model, LabelRanker):
         found = GridSearchCV(model, grid, **options)
     else:
