@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
+
+from skml_odm.datasets import load_data
+from skml_odm.study.evaluation import scaled
 
 FOLDER = Path(os.environ.get("SKML_ODM_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -45,10 +46,8 @@ def load(name, swap=False, labelled_only=False):
 
 def scaled_split(X, Y_train, Y_test, train, test):
     """These rows for training and test, every feature in [0, 1] on the training part."""
-    scaler = (MaxAbsScaler() if sparse.issparse(X) else MinMaxScaler()).fit(X[train])
-    return Split(
-        scaler.transform(X[train]), Y_train[train], scaler.transform(X[test]), Y_test[test]
-    )
+    X_train, X_test = scaled(X[train], X[test], "unit")
+    return Split(X_train, Y_train[train], X_test, Y_test[test])
 
 
 def random_split(m, share, seed):
@@ -58,21 +57,14 @@ def random_split(m, share, seed):
 
 def load_raw(name):
     """Features as they are, boolean labels, and the publishers' training and test rows or None."""
-    path = FOLDER / f"{name}.npz"
-    if not path.exists():
-        raise FileNotFoundError(f"{path} is missing; set SKML_ODM_DATA to the folder that has it.")
-    with np.load(path, allow_pickle=False) as file:
-        X, Y = _matrix(file, "X"), _matrix(file, "Y")
-        split = [file.get(key) for key in ("train_idx", "test_idx")]
-    Y = (Y.toarray() if sparse.issparse(Y) else Y).astype(bool)
-    return X, Y, *split
+    data = load_data(FOLDER / f"{name}.npz")
+    return data.X, data.Y, *(data.split or (None, None))
 
 
 def load_candidates(name, seed=0):
     """A set with real candidate labels: a random split, candidates in the training part only."""
-    with np.load(FOLDER / f"{name}.npz", allow_pickle=False) as file:
-        X, Y, Z = (_matrix(file, key) for key in ("X", "Y", "Y_partial"))
-    return scaled_split(X, Z > 0, Y > 0, *random_split(len(Y), 0.8, seed))
+    data = load_data(FOLDER / f"{name}.npz")
+    return scaled_split(data.X, data.candidates, data.Y, *random_split(len(data.Y), 0.8, seed))
 
 
 def load_as_in_paper(name):
@@ -84,11 +76,3 @@ def load_as_in_paper(name):
     if name == "medical-333":
         return load("medical")
     return load(name, swap=name == "medical", labelled_only=name == "birds")
-
-
-def _matrix(file, key):
-    """A dense array, or a CSR matrix stored in parts."""
-    if key in file:
-        return file[key].astype(np.float64)
-    parts = tuple(file[f"{key}_{part}"] for part in ("data", "indices", "indptr"))
-    return sparse.csr_matrix(parts, shape=tuple(file[f"{key}_shape"])).astype(np.float64)

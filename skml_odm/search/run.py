@@ -4,11 +4,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
-from joblib.parallel import get_active_backend
+from joblib import delayed, effective_n_jobs
 from sklearn.utils import check_array
 
 from ..kernel_model import KernelModel
+from ..parallel import streaming
 from .candidates import model_of, tasks
 from .checkpoint import Checkpoint
 from .fold import Work, failed_scores, run_task
@@ -108,11 +108,7 @@ class Run:
             one_thread,
             self.weighs_scores,
         )
-        backend, _ = get_active_backend()
-        streams = getattr(backend, "supports_return_generator", False)
-        parallel = Parallel(
-            n_jobs=search.n_jobs, return_as="generator_unordered" if streams else "list"
-        )
+        parallel, _ = streaming(search.n_jobs)
         return parallel(
             delayed(run_task)(work, task, *self.data, *self.sources.values()) for task in todo
         )

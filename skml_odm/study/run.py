@@ -8,10 +8,10 @@ from pathlib import Path
 
 import joblib
 import numpy as np
-from joblib.parallel import get_active_backend
 from scipy import sparse
 
 from ..datasets.selection import frequent_features, frequent_labels, labelled_rows
+from ..parallel import streaming
 from ..validation import canonical
 from .cell import Cell, describe
 from .outcome import DONE, TOO_SLOW
@@ -132,16 +132,10 @@ def _had_less_time(outcome, time_limit):
 
 def _outcomes(cells, time_limit, n_jobs):
     """Pairs of key and outcome, as they come."""
-    backend, _ = get_active_backend()
-    streams = getattr(backend, "supports_return_generator", False)
+    # a cell may take long: each goes to whoever is free
+    parallel, streams = streaming(n_jobs, batch_size=1)
     # a backend that answers all at once is given little at once
     size = len(cells) if streams else joblib.effective_n_jobs(n_jobs)
-    parallel = joblib.Parallel(
-        n_jobs=n_jobs,
-        return_as="generator_unordered" if streams else "list",
-        # a cell may take long: each goes to whoever is free
-        batch_size=1,
-    )
     for first in range(0, len(cells), max(size, 1)):
         yield from parallel(
             joblib.delayed(_run)(cell, time_limit, this_process())
