@@ -7,6 +7,8 @@ a row without labels that gets none 1. Macro-AUC is the mean over the labels tha
 have and others do not.
 """
 
+from functools import partial
+
 import numpy as np
 from sklearn.metrics import accuracy_score, f1_score, hamming_loss, roc_auc_score
 
@@ -29,6 +31,13 @@ OF_SCORES = {
     "one_error": one_error,
     "coverage": coverage,
     "macro_auc": macro_auc,
+}
+OF_LABELS = {
+    "hamming_loss": hamming_loss,
+    "micro_f1": partial(f1_score, average="micro", zero_division=0),
+    "macro_f1": partial(f1_score, average="macro", zero_division=0),
+    "example_f1": partial(f1_score, average="samples", zero_division=1),
+    "subset_accuracy": accuracy_score,
 }
 # heading, and whether more is better
 MEASURES = {
@@ -70,11 +79,7 @@ def label_measures(y_true, scores, predicted):
     ranked = {} if scores is None else OF_SCORES
     values = {
         **{name: measure(y_true, scores) for name, measure in ranked.items()},
-        "hamming_loss": hamming_loss(y_true, predicted),
-        "micro_f1": f1_score(y_true, predicted, average="micro", zero_division=0),
-        "macro_f1": f1_score(y_true, predicted, average="macro", zero_division=0),
-        "example_f1": f1_score(y_true, predicted, average="samples", zero_division=1),
-        "subset_accuracy": accuracy_score(y_true, predicted),
+        **{name: measure(y_true, predicted) for name, measure in OF_LABELS.items()},
     }
     return {
         name: float(values[name]) for name in OF_ACCURACY if not np.isnan(values.get(name, np.nan))
@@ -96,7 +101,8 @@ class LabelScorer:
         if self.measure in OF_SCORES:
             value = OF_SCORES[self.measure](y, label_scores_of(estimator, X))
         else:
-            value = label_measures(y, None, as_dense(estimator.predict(X)))[self.measure]
+            predicted = as_dense(estimator.predict(X)).astype(int)
+            value = float(OF_LABELS[self.measure](np.asarray(y).astype(int), predicted))
         return value if MEASURES[self.measure][1] else -value
 
     def __repr__(self):
