@@ -12,6 +12,9 @@ from scipy import sparse
 
 from .validation import Target
 
+# With at most so many labels ranking loss compares all pairs; otherwise it sorts.
+FEW_LABELS = 16
+
 
 def _labels_and_scores(y_true, y_score):
     """The two arguments of a ranking measure as arrays of one shape."""
@@ -83,8 +86,14 @@ def ranking_loss(y_true, y_score, *, sample_weight=None):
     0.5
     """
     indicator, scores = _labels_and_scores(y_true, y_score)
-    relevant = np.take_along_axis(indicator, _ranking(indicator, scores), axis=1)
-    wrong = np.where(relevant, np.cumsum(~relevant, axis=1), 0).sum(axis=1)
+    if indicator.shape[1] <= FEW_LABELS:
+        # all pairs at once
+        wrong = scores[:, :, None] <= scores[:, None, :]
+        wrong &= indicator[:, :, None] > indicator[:, None, :]
+        wrong = np.count_nonzero(wrong, axis=(1, 2))
+    else:
+        relevant = np.take_along_axis(indicator, _ranking(indicator, scores), axis=1)
+        wrong = np.where(relevant, np.cumsum(~relevant, axis=1), 0).sum(axis=1)
     n_relevant = indicator.sum(axis=1)
     n_pairs = n_relevant * (indicator.shape[1] - n_relevant)
     return float(np.average(wrong / np.maximum(n_pairs, 1), weights=sample_weight))

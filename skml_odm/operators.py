@@ -50,14 +50,21 @@ class KernelOperator:
         self.matrix = matrix
         self.shape = matrix.shape
         self.intercept = float(intercept)
+        self._intercepts = np.full(self.shape[0], self.intercept)
 
     def product(self, V):
+        result = self._times(V)
+        if self.intercept:
+            # the sums of columns, faster than by sum
+            result += self._intercepts @ V
+        return result
+
+    def _times(self, V):
+        """K V without the intercept."""
         result = np.empty_like(V)
         step = max(1, WORK_PER_CALL // max(1, self.shape[1] * V.shape[1]))
         for start in range(0, self.shape[0], step):
             np.matmul(self.matrix[start : start + step], V, out=result[start : start + step])
-        if self.intercept:
-            result += self.intercept * V.sum(axis=0)
         return result
 
     def product_rows(self, rows, V):
@@ -82,6 +89,36 @@ class KernelOperator:
 
     def follow(self, A):
         return _KernelFollower(self, A)
+
+
+class RoundedOperator(KernelOperator):
+    """A kernel matrix in single precision, for steps that are checked against K itself.
+
+    The mean of its entries is taken from them and joins the intercept: what is left of a wide
+    kernel, whose entries are nearly equal, keeps its digits.
+
+    Parameters
+    ----------
+    operator : KernelOperator
+    """
+
+    def __init__(self, operator):
+        mean = operator.matrix.mean()
+        rounded = np.empty(operator.shape, dtype=np.float32)
+        np.subtract(operator.matrix, mean, out=rounded, casting="same_kind")
+        super().__init__(rounded, operator.intercept + mean)
+
+    def _times(self, V):
+        return super()._times(V.astype(np.float32)).astype(float)
+
+    def product_rows(self, rows, V):
+        return super().product_rows(rows, V.astype(np.float32)).astype(float)
+
+    def spread(self, rows, V):
+        return super().spread(rows, V.astype(np.float32)).astype(float)
+
+    def gram(self, rows):
+        return super().gram(rows).astype(float)
 
 
 class ChunkedOperator:

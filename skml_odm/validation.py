@@ -8,6 +8,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+LARGEST = np.finfo(np.float64).max
+
 
 def check_real(name, value, low, high=np.inf, *, open_low=False, open_high=False, integer=False):
     """Raise unless ``value`` is a finite number in [low, high], or without an open end of it."""
@@ -16,7 +18,7 @@ def check_real(name, value, low, high=np.inf, *, open_low=False, open_high=False
         isinstance(value, kind)
         and not isinstance(value, bool | np.bool_)
         and (low < value if open_low else low <= value)
-        and value <= min(high, np.finfo(np.float64).max)
+        and value <= min(high, LARGEST)
         and not (open_high and value == high)
         and value > -np.inf
     )

@@ -60,6 +60,20 @@ def test_a_grid(seed):
     assert len(set(serials)) < len(serials)
 
 
+@pytest.mark.parametrize("width", [1e-6, 1e-3, 1.0])
+def test_single_precision_steps_reach_tight_tolerances(width):
+    """Certificates are in double precision, whatever steps led to them."""
+    rng = np.random.default_rng(7)
+    operator = KernelOperator(gaussian_kernel(rng.normal(size=(90, 4)), width), True)
+    indicator = random_indicator(rng, 90, 5)
+    path = PairPath(operator)
+    for C in (1.0, 1e2, 1e4):
+        loss = PairLoss(indicator, C, 0.2, 0.5)
+        result = path.minimise(loss, tol=1e-7, max_iter=2000)
+        assert result.converged
+        check(operator, loss, result, tol=1e-7)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_any_order(seed):
     """Neighbours help, but nothing depends on them: places at random, some of them twice."""

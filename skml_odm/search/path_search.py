@@ -86,8 +86,8 @@ class PathSearchCV(BaseSearchCV):
     -----
     Ctrl-C ends a search with a warning; ``cv_results_`` has what was finished.
 
-    Besides ``cache_size``, each worker holds the kernel matrix of one fold, kernel values of its
-    validation rows, and up to 64 MB of known solutions.
+    Besides ``cache_size``, each worker holds the kernel matrix of one fold, a copy of it in single
+    precision, kernel values of its validation rows, and up to 64 MB of known solutions.
 
     Examples
     --------

@@ -8,12 +8,13 @@ are symmetric and positive definite. They serve a preconditioner only, so single
 for their Cholesky factors.
 """
 
+from cython cimport floating
 from scipy.linalg.cython_blas cimport strsv
 from scipy.linalg.cython_lapack cimport spotrf
 
 
 def factor(
-    const double[:, ::1] matrix,
+    const floating[:, ::1] matrix,
     double shift,
     const int[::1] rows,
     const int[::1] first,
@@ -30,7 +31,7 @@ def factor(
     not positive definite in single precision ends the work.
     """
     cdef Py_ssize_t a, b
-    cdef const double* row
+    cdef const floating* row
     cdef float* block
     cdef int k, n, info
     cdef char lower = b"L"

@@ -48,6 +48,7 @@ class FeatureDirection:
 
     Attributes
     ----------
+    operator : LinearOperator
     diagonal : float
         The mean of the diagonal of K.
     hard : bool
@@ -57,6 +58,7 @@ class FeatureDirection:
     hard = False
 
     def __init__(self, operator):
+        self.operator = operator
         self.X = operator.X
         self.constant = operator.intercept**0.5
         m, d = self.X.shape

@@ -32,6 +32,7 @@ class Landmarks:
         keep = values > 1e-10 * max(values[-1], np.finfo(float).tiny)
         self.values, self.vectors = values[keep], vectors[:, keep]
         self.sums = self.vectors.sum(axis=0)
+        self.ones = np.ones(m)
 
     def multiplicity(self):
         """How many rows of K each eigenvector stands for: ‖K[:, S] q_i‖² / λ_i²."""
@@ -49,7 +50,7 @@ class Landmarks:
         """⟨q_i, K[S, :] V⟩ for every eigenvector and every column of V."""
         product = self.operator.product_rows(self.rows, V)
         if self.intercept:
-            product += self.intercept * V.sum(axis=0)
+            product += self.intercept * (self.ones @ V)
         return self.vectors.T @ product
 
     def constant_response(self, curvature):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from ..operators import RoundedOperator
 from .features import FeatureDirection, has_few_features
 from .iteration import Step, finish
 from .preconditioners import LabelPreconditioner, LandmarkPreconditioner
@@ -76,10 +77,11 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
     """Newton steps one at a time; see :mod:`.iteration` for the protocol.
 
     ``scores`` is K times ``start`` where that is known, and ``direction`` may serve several
-    problems of one operator.
+    problems of one operator. If it works in single precision, scores and certificates do not.
     """
     trace = Trace("newton", verbose)
     direction = directions(operator) if direction is None else direction
+    rounded = direction.operator is not operator
     A = np.zeros(loss.shape) if start is None else start.copy()
     if scores is None:
         F = np.zeros(loss.shape) if start is None else operator.product(A)
@@ -92,8 +94,9 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
         value, R = loss.evaluate(F)
         R -= A
         primal = value + 0.5 * np.vdot(A, F)
-        KR = operator.product(R)
+        KR = direction.operator.product(R)
         difference = 0.5 * np.vdot(R, KR)
+        proven = not rounded
         # the last step's decrease tells how far there is to go: look closer near the end only
         if iteration == 0 and start is not None:
             close = difference <= PROMISING * tol * primal
@@ -101,7 +104,11 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
             close = last or previous - primal <= CLOSE * tol * primal
         if difference > tol * primal and close and hasattr(loss, "proximal_points"):
             kappa = KAPPA * direction.diagonal
-            difference = min(difference, primal - proximal_dual_value(operator, loss, A, F, kappa))
+            other = primal - proximal_dual_value(operator, loss, A, F, kappa)
+            if other < difference:
+                difference, proven = other, True
+        if not proven and (last or difference <= tol * primal):
+            difference = 0.5 * np.vdot(R, operator.product(R))
         gap = relative_gap(primal, difference)
         if gap <= tol or last:
             if not recomputed:
@@ -122,11 +129,14 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
         X *= t
         KX *= t
         A += X
-        F += KX
+        if rounded:
+            F = operator.product(A)
+        else:
+            F += KX
         previous = primal
         del X, KX, R, KR
         iteration += 1
-        recomputed = False
+        recomputed = rounded
         last = yield Step(gap, n_products)
     b = operator.intercept * A.sum(axis=0)
     return Result(A, b, F, primal, difference, max(iteration, 1), gap <= tol, trace.entries)
@@ -139,10 +149,15 @@ def proximal_dual_value(operator, loss, A, F, kappa):
     return value + np.vdot(G, S) - 0.5 * np.vdot(G, operator.product(G))
 
 
-def directions(operator, label_blocks=True):
-    """What finds Newton directions for an operator; ``label_blocks`` as in ``Direction``."""
+def directions(operator, label_blocks=True, rounded=False):
+    """What finds Newton directions for an operator; ``label_blocks`` as in ``Direction``.
+
+    ``rounded`` asks for products in single precision, where K is in memory.
+    """
     if has_few_features(operator):
         return FeatureDirection(operator)
+    if rounded and operator.matrix is not None:
+        return Direction(RoundedOperator(operator), label_blocks)
     return Direction(operator, label_blocks)
 
 

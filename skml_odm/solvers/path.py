@@ -109,12 +109,14 @@ class PairPath:
         # the places along every line in which only one parameter changes
         self.lines: dict[tuple, list[Place]] = {}
         self.one_sided: dict[float, OneSided] = {}
+        # the last solution that may be one of the one-sided problem, until somebody asks
+        self.unproven: Any = None
         self.direction: Any = None
         self.serial = -1
 
     def minimise(self, loss, *, tol, max_iter, random_state=None, verbose=0):
         """Solve a problem to a relative duality gap of ``tol``; as ``auto``."""
-        known = self.one_sided.get(loss.C)
+        known = self._one_sided(loss, tol)
         if known is not None and known.solves(loss, tol):
             if known.lower != loss.lower:
                 known = known.rescaled(loss.lower, next(SERIALS))
@@ -177,7 +179,7 @@ class PairPath:
 
     def _direction(self):
         if self.direction is None:
-            self.direction = directions(self.operator)
+            self.direction = directions(self.operator, rounded=True)
         return self.direction
 
     def _remember(self, loss, result, tol):
@@ -193,16 +195,22 @@ class PairPath:
             for name in Place._fields:
                 self.lines[_line(name, oldest)].remove(oldest)
         if loss.lower > 0.0 and loss.C not in self.one_sided:
-            self._note_one_sided(loss, result, tol)
+            widest = loss.widest(result.scores)
+            if widest <= loss.upper:
+                self.unproven = loss, result, widest, self.serial
 
-    def _note_one_sided(self, loss, result, tol):
+    def _one_sided(self, loss, tol):
+        """What is known of the one-sided problem with the C of another."""
+        if self.unproven is not None and self.unproven[0].C == loss.C:
+            self._prove_one_sided(*self.unproven, tol)
+            self.unproven = None
+        return self.one_sided.get(loss.C)
+
+    def _prove_one_sided(self, loss, result, widest, serial, tol):
         """Keep a solution without margins above the interval, if the one-sided problem proves it.
 
         Bounds of a problem with μ > 0 may make use of the upper side.
         """
-        widest = loss.widest(result.scores)
-        if widest > loss.upper:
-            return
         one = loss.with_parameters(loss.C, 1.0 - loss.lower, 0.0)
         A, F = result.coefficients, result.scores
         value, R = one.evaluate(F)
@@ -215,7 +223,7 @@ class PairPath:
             difference = min(difference, primal - bound)
         if relative_gap(primal, difference) <= tol:
             certified = replace(result, primal=primal, difference=difference)
-            self.one_sided[loss.C] = OneSided(certified, loss.lower, widest, self.serial)
+            self.one_sided[loss.C] = OneSided(certified, loss.lower, widest, serial)
             # problems of other C follow those of the last
             while len(self.one_sided) > 2:
                 del self.one_sided[next(iter(self.one_sided))]
