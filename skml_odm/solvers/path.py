@@ -202,15 +202,16 @@ class PairPath:
     def _one_sided(self, loss, tol):
         """What is known of the one-sided problem with the C of another."""
         if self.unproven is not None and self.unproven[0].C == loss.C:
-            self._prove_one_sided(*self.unproven, tol)
+            self._prove_one_sided(tol)
             self.unproven = None
         return self.one_sided.get(loss.C)
 
-    def _prove_one_sided(self, loss, result, widest, serial, tol):
+    def _prove_one_sided(self, tol):
         """Keep a solution without margins above the interval, if the one-sided problem proves it.
 
         Bounds of a problem with μ > 0 may make use of the upper side.
         """
+        loss, result, widest, serial = self.unproven
         one = loss.with_parameters(loss.C, 1.0 - loss.lower, 0.0)
         A, F = result.coefficients, result.scores
         value, R = one.evaluate(F)
