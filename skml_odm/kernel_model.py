@@ -141,7 +141,7 @@ class KernelModel(BaseEstimator):
             self.coef_ = np.ascontiguousarray(weights.T)
         elif self.kernel != "precomputed":
             self.X_fit_ = self._sharing.kept(X)
-        self.n_support_ = int(np.count_nonzero(np.any(coefficients != 0.0, axis=1)))
+        self.n_support_ = int(np.count_nonzero(coefficients.any(axis=1)))
         self.objective_ = float(result.primal)
         self.dual_gap_ = float(result.gap)
         self.n_iter_ = int(result.n_iter)

@@ -30,6 +30,9 @@ from sklearn.utils.extmath import row_norms
 # One BLAS call does about this many multiplications, so that Ctrl-C is noticed soon.
 WORK_PER_CALL = 4_000_000_000
 
+# Columns that BLAS multiplies at a time in single precision.
+COLUMNS = 8
+
 # Rows of a kernel matrix that are computed at a time.
 CHUNK_ROWS = 256
 
@@ -109,7 +112,10 @@ class RoundedOperator(KernelOperator):
         super().__init__(rounded, operator.intercept + mean)
 
     def _times(self, V):
-        return super()._times(V.astype(np.float32)).astype(float)
+        # BLAS is faster with whole groups of columns, even if some of them are zero
+        padded = np.zeros((len(V), -(-V.shape[1] // COLUMNS) * COLUMNS), dtype=np.float32)
+        padded[:, : V.shape[1]] = V
+        return super()._times(padded)[:, : V.shape[1]].astype(float)
 
     def product_rows(self, rows, V):
         return super().product_rows(rows, V.astype(np.float32)).astype(float)
