@@ -2,9 +2,10 @@
 
 import argparse
 
-from . import csrl, defaults, linear, mlodm, papers, pml, rank, search
+from . import alignment, csrl, defaults, linear, mlodm, papers, pml, rank, search
 
 COMMANDS = {
+    "alignment": alignment,
     "csrl": csrl,
     "defaults": defaults,
     "linear": linear,

@@ -117,7 +117,7 @@ def test_nothing_to_learn(X, Y):
 
 @pytest.mark.data
 def test_published_sets_are_sound(data_folder):
-    # the large ones take too long here; tests/alignment_table.py has them all
+    # the large ones take too long here; benchmarks/alignment.py has them all
     paths = [path for path in data_folder.glob("**/*.npz") if path.stat().st_size < 400_000]
     found = {path.stem: row_alignment(*_arrays(path)) for path in paths}
     assert {name for name, result in found.items() if result.shifted} == set()

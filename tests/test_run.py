@@ -516,7 +516,7 @@ def test_store_gives_back_what_it_was_given(tmp_path):
 def test_files_that_are_no_store_are_refused(tmp_path):
     path = tmp_path / "results.sqlite"
     path.write_text("this is no database, and long enough to be seen as something else" * 20)
-    with pytest.raises(ValueError, match=r"results.sqlite.*must be an SQLite file"):
+    with pytest.raises(ValueError, match=r"must be an SQLite file.*results.sqlite"):
         Store(path)
     with pytest.raises(ValueError, match="existing folder"):
         Store(tmp_path / "nowhere" / "results.sqlite")

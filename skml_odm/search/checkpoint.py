@@ -1,10 +1,11 @@
 """Finished fits in a file that survives a crash."""
 
 import json
-import sqlite3
 from contextlib import closing
 
 import joblib
+
+from ..sqlite import connect
 
 
 class Checkpoint:
@@ -52,12 +53,4 @@ class Checkpoint:
             connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", rows)
 
     def _connect(self):
-        try:
-            connection = sqlite3.connect(self.path)
-            connection.execute("PRAGMA user_version")
-        except sqlite3.Error as error:
-            raise ValueError(
-                f"checkpoint must be the path of an SQLite file, or of a new one; "
-                f"got {str(self.path)!r} ({error})."
-            ) from error
-        return connection
+        return connect(self.path, "checkpoint")

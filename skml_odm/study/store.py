@@ -1,11 +1,11 @@
 """Finished cells in an SQLite file that survives a crash, and searches under way beside it."""
 
 import json
-import sqlite3
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 
+from ..sqlite import connect
 from .outcome import FAILED, Outcome
 
 COLUMNS = [field.name for field in fields(Outcome)]
@@ -78,16 +78,7 @@ class Store:
             self.checkpoint(key).unlink(missing_ok=True)
 
     def _connect(self):
-        try:
-            connection = sqlite3.connect(self.path, timeout=60.0)
-            connection.execute("PRAGMA user_version")
-            connection.execute("SELECT name FROM sqlite_master").fetchone()
-        except sqlite3.Error as error:
-            raise ValueError(
-                f"{str(self.path)!r} must be an SQLite file in an existing folder, or a new one "
-                f"({error})."
-            ) from error
-        return connection
+        return connect(self.path, "the store of a study")
 
 
 def _outcome(values):

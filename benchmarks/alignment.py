@@ -1,9 +1,5 @@
-"""Print the table of docs/data.md: published sets, sound and with labels shifted on purpose.
+"""The table of docs/data.md: published sets, sound and with labels shifted on purpose."""
 
-Run as ``python tests/alignment_table.py FOLDER``; takes about a minute.
-"""
-
-import sys
 import time
 from pathlib import Path
 from unittest import mock
@@ -11,6 +7,8 @@ from unittest import mock
 import numpy as np
 
 from skml_odm.datasets import alignment, load_data
+
+from .data import FOLDER
 
 STRETCHES = {
     "all rows": lambda m: (0, m),
@@ -21,10 +19,14 @@ STRETCHES = {
 SHIFTS = (-2, -1, 1, 2)
 
 
-def main(folder):
+def add_arguments(parser):
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="npz files to look at")
+
+
+def run(arguments):
     print(f"| set | same labels as next row | CPU seconds | sound file | {' | '.join(STRETCHES)} |")
     print("|---|" + "---|" * (3 + len(STRETCHES)))
-    for path in sorted(Path(folder).glob("*.npz")):
+    for path in sorted(arguments.folder.glob("*.npz")):
         data = load_data(path)
         _print_line(data.name, data.X, data.Y)
         if np.mean(_same_as_next(data.Y)) > 0.5:
@@ -61,7 +63,3 @@ def _is_found(X, Y, first, stop, shift):
 
 def _same_as_next(Y):
     return (Y[1:] == Y[:-1]).all(axis=1)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
