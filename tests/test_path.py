@@ -74,6 +74,20 @@ def test_single_precision_steps_reach_tight_tolerances(width):
         check(operator, loss, result, tol=1e-7)
 
 
+@pytest.mark.parametrize("scale", [1e-60, 1e60])
+def test_kernels_beyond_single_precision(scale):
+    rng = np.random.default_rng(8)
+    operator = KernelOperator(scale * gaussian_kernel(rng.normal(size=(80, 3)), 0.5), False)
+    loss = PairLoss(random_indicator(rng, 80, 4), 1.0 / scale, 0.2, 0.5)
+    result = PairPath(operator).minimise(loss, tol=TOL, max_iter=2000)
+    unscaled = PairLoss(loss.relevant, 1.0, 0.2, 0.5)
+    expected = newton(
+        KernelOperator(operator.matrix / scale, False), unscaled, tol=1e-9, max_iter=99
+    )
+    assert result.gap <= TOL
+    assert result.primal * scale == pytest.approx(expected.primal, rel=TOL)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_any_order(seed):
     """Neighbours help, but nothing depends on them: places at random, some of them twice."""

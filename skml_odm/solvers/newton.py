@@ -35,6 +35,9 @@ SHARE = 0.5
 
 MAX_LANDMARKS = 256
 
+# K is rounded to single precision only if its largest entry is below this and above its inverse.
+MOST_ROUNDED = 1e30
+
 # Added to K, relative to its diagonal, inside conjugate gradients only.
 RIDGE = 1e-9
 
@@ -157,7 +160,10 @@ def directions(operator, label_blocks=True, rounded=False):
     if has_few_features(operator):
         return FeatureDirection(operator)
     if rounded and operator.matrix is not None:
-        return Direction(RoundedOperator(operator), label_blocks)
+        # no entry of K is larger than the largest on its diagonal
+        largest = operator.diagonal().max()
+        if 1.0 / MOST_ROUNDED < largest < MOST_ROUNDED:
+            return Direction(RoundedOperator(operator), label_blocks)
     return Direction(operator, label_blocks)
 
 
