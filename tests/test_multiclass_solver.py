@@ -348,17 +348,38 @@ def test_conjugate_gradients_find_the_same_point(monkeypatch, limits):
         np.testing.assert_allclose(by_gradients.scores, direct.scores, atol=1e-3)
 
 
-def test_class_blocks_are_the_blocks_of_newtons_equations():
+def after_a_smooth_step(container=np.asarray):
+    """Rows and blocks whose Newton equations are to be solved, for a smoothing of 0.5."""
     X, y, weight = random_classes(5)
-    rows = LinearRows(X, 1.0, 4)
+    rows = LinearRows(container(X), 1.0, 4)
     blocks = make_blocks(rows, y, weight, 0.8, 1.2, 0.5, 4, True)
-    rng = np.random.RandomState(0)
-    rows.sweep(blocks, 0.0, rng)
+    rows.sweep(blocks, 0.0, np.random.RandomState(0))
     scores = rows.scores(rows.weights)
     blocks.set_rivals(scores, at_once=True)
     smooth_step(blocks, scores, 0.5)
+    return rows, blocks
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("few", [0, 32])
+def test_direct_solutions_fulfil_newtons_equations(monkeypatch, few, container):
+    """Set up row by row, or pair of classes by pair."""
+    monkeypatch.setattr(multiclass_directions, "FEW_FEATURES", few)
+    # a few rows at a time
+    monkeypatch.setattr(multiclass_directions, "TRIPLES", 40)
+    rows, blocks = after_a_smooth_step(container)
+    residual = np.random.default_rng(1).normal(size=rows.weights.shape)
+    solution = multiclass_directions.direct_solution(rows, blocks, 0.5, residual)
+    bent = np.empty((len(blocks.label), 4))
+    apply_curvature(blocks, rows.scores(solution), 0.5, bent)
+    np.testing.assert_allclose(solution + rows.combine(bent), residual, rtol=1e-9, atol=1e-9)
+
+
+def test_class_blocks_are_the_blocks_of_newtons_equations():
+    rows, blocks = after_a_smooth_step()
+    rng = np.random.RandomState(0)
     precondition = multiclass_directions.ClassBlocks(rows, blocks, 0.5)
-    bent = np.empty_like(scores)
+    bent = np.empty((len(blocks.label), 4))
     for label in range(4):
         # weights of one class only: what the equations make of them in that class
         W = np.zeros_like(rows.weights)

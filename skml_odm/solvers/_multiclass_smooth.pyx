@@ -229,3 +229,35 @@ def curvature(
                 count += 1
             i += 1
     return i, count
+
+
+def add_rank_ones(
+    double[:, :, :, ::1] H, const double[:, ::1] X, const Py_ssize_t[::1] row,
+    const Py_ssize_t[::1] pair, const double[::1] value, double[:, :, ::1] grams,
+):
+    """Add the triples of ``curvature`` to the lower half of H, row by row.
+
+    ``grams`` has a block for every pair of classes, all zero before and after.
+    """
+    cdef Py_ssize_t i, a, b, p, q, k = H.shape[0], size = X.shape[1]
+    cdef const double* x
+    cdef double* gram
+    cdef double scaled
+    with nogil:
+        for i in range(row.shape[0]):
+            x = &X[row[i], 0]
+            gram = &grams[pair[i], 0, 0]
+            for a in range(size):
+                scaled = value[i] * x[a]
+                for b in range(size):
+                    gram[a * size + b] += scaled * x[b]
+        for p in range(k):
+            for q in range(p):
+                gram = &grams[p * k + q, 0, 0]
+                for a in range(size):
+                    for b in range(size):
+                        scaled = gram[a * size + b]
+                        H[p, a, p, b] += scaled
+                        H[q, a, q, b] += scaled
+                        H[p, a, q, b] -= scaled
+                        gram[a * size + b] = 0.0

@@ -6,16 +6,19 @@ as preconditioner, and a handful of steps suffice.
 """
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, get_blas_funcs
 
-from ._multiclass_smooth import apply_curvature, curvature, curvature_diagonal
+from ._multiclass_smooth import add_rank_ones, apply_curvature, curvature, curvature_diagonal
 from .multiclass import SMALL
 
-# Equations are solved directly for at most this many weights.
+# Equations are solved directly for at most this many weights, and set up row by row for at most
+# this many features.
 DIRECT = 1500
+FEW_FEATURES = 32
 # Features, and entries of all classes' blocks, at most, for which conjugate gradients have a
 # preconditioner; the trace of the blocks up to which these are in single precision.
 MOST_FEATURES = 1500
@@ -145,9 +148,10 @@ def direct_solution(rows, blocks, smoothing, residual):
     room = TRIPLES + (k + 1) ** 2
     row, pair, value = np.empty(room, np.intp), np.empty(room, np.intp), np.empty(room)
     start, m = 0, len(blocks.label)
+    add = row_by_row(rows, k, m) if size <= FEW_FEATURES else partial(pair_by_pair, rows)
     while start < m:
         start, n = curvature(blocks, smoothing, start, row, pair, value)
-        add_curvature(H, rows, row[:n], pair[:n], value[:n])
+        add(H, row[:n], pair[:n], value[:n])
     H = H.reshape(k * size, k * size)
     H.flat[:: k * size + 1] += 1.0
     factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
@@ -155,7 +159,14 @@ def direct_solution(rows, blocks, smoothing, residual):
     return cho_solve(factor, residual.T.ravel(), check_finite=False).reshape(k, size).T.copy()
 
 
-def add_curvature(H, rows, row, pair, value):
+def row_by_row(rows, k, m):
+    """What adds triples to the lower half of H for few features, where products are too small."""
+    X = rows.dense(np.arange(m), np.float64)
+    grams = np.zeros((k * k, X.shape[1], X.shape[1]))
+    return lambda H, row, pair, value: add_rank_ones(H, X, row, pair, value, grams)
+
+
+def pair_by_pair(rows, H, row, pair, value):
     """Add the triples to the lower half of H, many rows of a pair of classes in one product."""
     k, size = H.shape[:2]
     most = max(1, WORK_PER_CALL // size**2)
