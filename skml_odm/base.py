@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 from skmultilearn.base import MLClassifierBase
 
 from .kernel_model import KernelModel
@@ -20,10 +20,9 @@ from .operators import LinearOperator
 from .thresholds import make_threshold
 from .validation import (
     Target,
-    as_plain_array,
-    canonical,
     check_choice,
     decode,
+    validated_rows,
 )
 
 
@@ -103,15 +102,10 @@ class LabelRanker(MLClassifierBase):
         return scores
 
     def _validated(self, X, reset):
-        X = validate_data(
-            self,
-            as_plain_array(X),
-            reset=reset,
-            accept_sparse="csr",
-            dtype=np.float64,
-            order=None if sparse.issparse(X) else "C",
+        order = None if sparse.issparse(X) else "C"
+        return validated_rows(
+            self, X, reset=reset, accept_sparse="csr", dtype=np.float64, order=order
         )
-        return canonical(X) if sparse.issparse(X) else X
 
     def _validated_pair(self, X, y):
         """Training rows and a :class:`~skml_odm.validation.Target` of as many rows."""

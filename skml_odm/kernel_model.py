@@ -5,21 +5,19 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .kernels import Kernel, semidefinite_part
 from .operators import ChunkedOperator, KernelOperator, LinearOperator
 from .sharing import ALONE, Alone
 from .validation import (
-    as_plain_array,
-    canonical,
     check_bool,
     check_real,
     check_seed,
     check_verbose,
+    validated_rows,
 )
 
 # Kernel values computed at a time when new rows are scored.
@@ -73,10 +71,10 @@ class KernelModel(BaseEstimator):
         return {"accept_sparse": "csr", "dtype": precisions, "order": "C"}
 
     def _validated(self, X, reset):
-        X = validate_data(self, as_plain_array(X), reset=reset, **self._accepted())
+        X = validated_rows(self, X, reset=reset, **self._accepted())
         if reset:
             self._check_square(X)
-        return canonical(X) if sparse.issparse(X) else X
+        return X
 
     def _check_square(self, X):
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:

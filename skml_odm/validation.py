@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import validate_data
 
 LARGEST = np.finfo(np.float64).max
 
@@ -73,6 +74,12 @@ def canonical(matrix):
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return matrix
+
+
+def validated_rows(estimator, X, *, reset, **options):
+    """Rows as ``validate_data`` of scikit-learn gives them, sparse ones in canonical form."""
+    X = validate_data(estimator, as_plain_array(X), reset=reset, **options)
+    return canonical(X) if sparse.issparse(X) else X
 
 
 class Target:
