@@ -1,6 +1,7 @@
 """Random learning problems, and an independent solver for small ones."""
 
 import numpy as np
+from scipy.optimize import minimize
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from skml_odm.losses import PairLoss
@@ -199,3 +200,30 @@ def row_loss_by_quadratic_program(K, indicator, beta, theta, weight, sums):
     matrix = np.vstack([bounded, -np.eye(m * q)])
     bounds = np.concatenate([bounds, np.zeros(m * q)])
     return -solve_quadratic_program(square, -np.ones(m * q), matrix, bounds, 1e-9)
+
+
+def by_minimisation(X, y, C, theta, mu):
+    """Optimal weights from L-BFGS on the primal: no kernel, no dual, no code of the package."""
+    X = np.hstack([X, np.ones((len(X), 1))])
+    shape = X.shape[1], y.shape[1]
+
+    def function(parameters):
+        W = parameters.reshape(shape)
+        F = X @ W
+        value, slope = 0.5 * np.vdot(W, W), np.zeros_like(F)
+        for i, row in enumerate(y):
+            relevant, others = np.flatnonzero(row), np.flatnonzero(row == 0)
+            for k in relevant:
+                for j in others:
+                    c = C / (len(relevant) * len(others))
+                    margin = F[i, k] - F[i, j]
+                    low, high = max(1 - theta - margin, 0.0), max(margin - 1 - theta, 0.0)
+                    value += 0.5 * c * (low**2 + mu * high**2)
+                    slope[i, k] += c * (mu * high - low)
+                    slope[i, j] -= c * (mu * high - low)
+        return value, (W + X.T @ slope).ravel()
+
+    options = {"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9}
+    start = np.zeros(shape[0] * shape[1])
+    found = minimize(function, start, jac=True, method="L-BFGS-B", options=options)
+    return found.fun, found.x.reshape(shape)

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
-from test_mlodm import ODD, random_data
+from small_data import ODD, random_data
 
 from skml_odm import CSRL
 

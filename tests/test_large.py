@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
-from test_mlodm import random_data
+from small_data import random_data
 
 from skml_odm import CSRL, M3L, MLODM, RankLSVM
 from skml_odm.losses import PairLoss

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
-from test_mlodm import ODD, random_data
+from small_data import ODD, random_data
 
 from skml_odm import M3L
 from skml_odm.covariance import label_correlations

@@ -14,7 +14,7 @@ from sklearn.metrics import label_ranking_loss
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MinMaxScaler
-from test_mlodm import ODD, random_data
+from small_data import ODD, random_data
 
 from skml_odm import MLODM, PMLODM
 from skml_odm.candidates import Neighbourhood, Prototypes, largest_is_one

@@ -5,10 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
+from interrupts import seconds_to_interrupt
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from test_mlodm import ODD, THRESHOLDS, random_data, seconds_to_interrupt
+from small_data import ODD, THRESHOLDS, random_data
 
 from skml_odm import RankCVM, RankLSVM
 

@@ -4,10 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-from problems import primal_value
+from problems import by_minimisation, primal_value
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from test_mlodm import ODD, THRESHOLDS, by_minimisation, random_data
+from small_data import ODD, THRESHOLDS, random_data
 
 from skml_odm import MLODM, RankLSVM
 from skml_odm.losses import PairLoss

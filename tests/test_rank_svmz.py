@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC
-from test_mlodm import ODD, random_data
+from small_data import ODD, random_data
 
 from skml_odm import RankSVMz
 from skml_odm.rank_svmz import pair_weights
