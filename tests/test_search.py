@@ -1,17 +1,8 @@
-"""PathSearchCV: the same results as GridSearchCV, whatever happens on the way."""
+"""PathSearchCV: the same results as GridSearchCV."""
 
-import os
 import pickle
-import signal
-import sqlite3
-import subprocess
-import sys
-import textwrap
-import time
 import warnings
-from contextlib import closing
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,10 +11,11 @@ from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid, cross_val_score
+from sklearn.model_selection import GridSearchCV, ParameterGrid, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils import get_tags
+from small_searches import CV, X, Y, assert_same, means, results
 
 from skml_odm import (
     CSRL,
@@ -42,37 +34,6 @@ from skml_odm import (
 )
 from skml_odm.metrics import average_precision_scorer, ranking_loss_scorer
 from skml_odm.search.candidates import ends_first, tasks
-
-CV = KFold(3, shuffle=True, random_state=0)
-
-
-def data(n=120, q=4, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 5))
-    Y = (X @ rng.normal(size=(5, q)) + rng.normal(size=(n, q)) > 0.4).astype(int)
-    return X, Y
-
-
-X, Y = data()
-
-
-def results(search, prefix="split"):
-    return {k: v for k, v in search.cv_results_.items() if k.startswith((prefix, "mean_test"))}
-
-
-def means(search):
-    """Pairs of parameters and mean test score."""
-    table = search.cv_results_
-    return list(zip(table["params"], table["mean_test_score"], strict=True))
-
-
-def assert_same(ours, theirs, tolerance=1e-6):
-    """The same candidates and test scores."""
-    assert ours.cv_results_["params"] == theirs.cv_results_["params"]
-    assert set(ours.cv_results_) == set(theirs.cv_results_)
-    for key, values in results(theirs).items():
-        np.testing.assert_allclose(ours.cv_results_[key], values, atol=tolerance, err_msg=key)
-
 
 GRIDS = [
     (
@@ -277,201 +238,6 @@ def test_halving_drops_candidates_after_each_fold():
     assert done == [8, 4, 2]
     assert np.isfinite(search.best_score_)
     assert np.isfinite(search.cv_results_["split2_test_score"][search.best_index_])
-
-
-@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
-def test_backends(backend):
-    grid = {"C": [0.5, 5.0], "gamma": [0.1, 0.5]}
-    options = {"cv": CV, "scoring": ranking_loss_scorer}
-    alone = PathSearchCV(MLODM(), grid, **options).fit(X, Y)
-    with joblib.parallel_config(backend=backend):
-        together = PathSearchCV(MLODM(), grid, n_jobs=2, **options).fit(X, Y)
-    assert_same(together, alone, tolerance=0.0)
-
-
-def test_dask():
-    distributed = pytest.importorskip("distributed")
-    grid = {"C": [0.5, 5.0], "gamma": [0.1, 0.5]}
-    options = {"cv": CV, "scoring": ranking_loss_scorer}
-    alone = PathSearchCV(MLODM(), grid, **options).fit(X, Y)
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster),
-        joblib.parallel_config(backend="dask"),
-    ):
-        together = PathSearchCV(MLODM(), grid, n_jobs=-1, **options).fit(X, Y)
-    assert_same(together, alone, tolerance=0.0)
-
-
-def test_workers_use_one_thread():
-    from threadpoolctl import threadpool_info
-
-    def threads(estimator, X, y):
-        return max((pool["num_threads"] for pool in threadpool_info()), default=1)
-
-    with joblib.parallel_config(backend="threading"):
-        search = PathSearchCV(MLODM(), {"C": [1.0, 2.0]}, cv=CV, scoring=threads, n_jobs=2)
-        assert search.fit(X, Y).best_score_ == 1
-
-
-class Stopping:
-    """A scorer that raises after so many calls."""
-
-    def __init__(self, after, error):
-        self.left, self.error = after, error
-
-    def __call__(self, estimator, X, y):
-        self.left -= 1
-        if self.left < 0:
-            raise self.error
-        return ranking_loss_scorer(estimator, X, y)
-
-    def __repr__(self):
-        return "Stopping"
-
-
-def test_interrupt_keeps_what_is_finished():
-    grid = {"C": [0.5, 5.0, 50.0], "gamma": [0.1, 0.5]}
-    search = PathSearchCV(MLODM(), grid, cv=CV, scoring=Stopping(11, KeyboardInterrupt()))
-    with pytest.warns(UserWarning, match="interrupted"):
-        search.fit(X, Y)
-    full = PathSearchCV(MLODM(), grid, cv=CV, scoring=ranking_loss_scorer).fit(X, Y)
-    assert len(search.cv_results_["params"]) == 3
-    assert all(pair in means(full) for pair in means(search))
-    assert not hasattr(search, "best_estimator_")
-    nothing = PathSearchCV(MLODM(), grid, cv=CV, scoring=Stopping(2, KeyboardInterrupt()))
-    with pytest.raises(KeyboardInterrupt):
-        nothing.fit(X, Y)
-
-
-def test_checkpoint_repeats_nothing(tmp_path):
-    grid = {"C": [0.5, 5.0, 50.0], "gamma": [0.1, 0.5]}
-    options = {"cv": CV, "checkpoint": tmp_path / "search.db"}
-    stopped = Stopping(11, KeyboardInterrupt())
-    with pytest.warns(UserWarning, match="interrupted"):
-        PathSearchCV(MLODM(), grid, scoring=stopped, **options).fit(X, Y)
-    going_on = Stopping(7, AssertionError("a finished fit was repeated"))
-    search = PathSearchCV(MLODM(), grid, scoring=going_on, error_score="raise", **options)
-    search.fit(X, Y)
-    full = PathSearchCV(MLODM(), grid, cv=CV, scoring=ranking_loss_scorer).fit(X, Y)
-    assert_same(search, full)
-    # a larger grid goes on from the same file, other data do not
-    larger = {"C": [0.5, 5.0, 50.0, 500.0], "gamma": [0.1, 0.5]}
-    PathSearchCV(
-        MLODM(), larger, scoring=Stopping(6, AssertionError()), error_score="raise", **options
-    ).fit(X, Y)
-    with pytest.raises(ValueError, match="checkpoint"):
-        PathSearchCV(MLODM(), grid, scoring=Stopping(99, None), **options).fit(X + 1.0, Y)
-    (tmp_path / "other").write_text("no database, but a text that is long enough to be read" * 20)
-    with pytest.raises(ValueError, match="checkpoint"):
-        PathSearchCV(MLODM(), grid, checkpoint=tmp_path / "other").fit(X, Y)
-
-
-def n_stored(path):
-    """How many fits a checkpoint has."""
-    if not path.exists():
-        return 0
-    with closing(sqlite3.connect(path, timeout=30.0)) as connection:
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'results'")
-        if not tables.fetchall():
-            return 0
-        return connection.execute("SELECT COUNT(*) FROM results").fetchone()[0]
-
-
-def test_checkpoint_survives_a_kill(tmp_path):
-    """kill -9 in the middle; the next run does the rest."""
-    script = textwrap.dedent(
-        """
-        import sys, time
-        import numpy as np
-        from skml_odm import MLODM, PathSearchCV
-        from skml_odm.metrics import ranking_loss_scorer
-
-        class Slow:
-            def __call__(self, estimator, X, y):
-                time.sleep(float(sys.argv[2]))
-                print("fit", flush=True)
-                return ranking_loss_scorer(estimator, X, y)
-
-            def __repr__(self):
-                return "Slow"
-
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(60, 3))
-        Y = (X @ rng.normal(size=(3, 3)) > 0).astype(int)
-        grid = {"gamma": [0.1, 0.2, 0.3, 0.4], "C": [1.0, 2.0]}
-        search = PathSearchCV(MLODM(), grid, cv=2, scoring=Slow(), checkpoint=sys.argv[1])
-        search.fit(X, Y)
-        print("best", search.best_params_, flush=True)
-        """
-    )
-    path = tmp_path / "search.db"
-    command = [sys.executable, "-c", script, str(path)]
-    # away from the sources, which Python would import from the current folder
-    options = {"stdout": subprocess.PIPE, "text": True, "cwd": tmp_path}
-    process = subprocess.Popen([*command, "0.1"], **options)
-    for _ in range(7):
-        assert process.stdout.readline() == "fit\n"
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    stored = n_stored(path)
-    assert 4 <= stored < 16
-    rest = subprocess.run([*command, "0"], check=True, **options).stdout
-    assert rest.count("fit\n") == 16 - stored
-    assert "best" in rest
-
-
-def test_ctrl_c(tmp_path):
-    """A real signal, with worker processes."""
-    script = textwrap.dedent(
-        """
-        import signal, sys, time, warnings
-        import numpy as np
-        from skml_odm import MLODM, PathSearchCV
-        from skml_odm.metrics import ranking_loss_scorer
-
-        def slow(estimator, X, y):
-            time.sleep(0.05)
-            return ranking_loss_scorer(estimator, X, y)
-
-        if __name__ == "__main__":
-            # a shell in the background has its commands ignore the signal
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            rng = np.random.default_rng(0)
-            X = rng.normal(size=(60, 3))
-            Y = (X @ rng.normal(size=(3, 3)) > 0).astype(int)
-            grid = {"gamma": (0.01 * np.arange(1, 200)).tolist()}
-            search = PathSearchCV(
-                MLODM(), grid, cv=2, scoring=slow, n_jobs=2, checkpoint=sys.argv[1]
-            )
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                search.fit(X, Y)
-            print(any("interrupted" in str(w.message) for w in caught))
-            print(0 < len(search.cv_results_["params"]) < 199)
-        """
-    )
-    file = tmp_path / "script.py"
-    file.write_text(script)
-    path = tmp_path / "search.db"
-    command = [sys.executable, str(file), str(path)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    while n_stored(path) < 8:
-        assert process.poll() is None
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=60)
-    assert rest == "True\nTrue\n"
-
-
-def test_progress(capsys):
-    pytest.importorskip("tqdm")
-    PathSearchCV(MLODM(), {"C": [0.5, 5.0]}, cv=CV, verbose=1).fit(X, Y)
-    shown = capsys.readouterr().err
-    assert "6/6" in shown
-    assert "2 candidates, best" in shown
 
 
 def test_host_and_sklearn_use():
