@@ -14,7 +14,7 @@ three), 80 % for training, features in [0, 1]; in brackets the paper's mean. λ 
 most 1000 random rows are used; on mnist10k only λ is chosen, with θ = 0.2 and μ = 0.4. The SVMs are
 scikit-learn's: LinearSVC (LIBLINEAR, at its default limit of 1000 iterations), Crammer and Singer's
 (mcSVM; scikit-learn's `max_iter` does not reach its solver, which stops after 100 000 iterations
-wherever it is and does so for most C from 2⁴ on, hence C up to 2¹⁰ only, on letter 2⁶, on connect-4
+wherever it is and does so for most C from 2⁴ on, hence C up to 2⁸ only, on letter 2⁶, on connect-4
 2²), OneVsOneClassifier, OutputCodeClassifier with as many random columns as an exhaustive code has
 (on vowel 110 instead of 1023). The last column is MCODM with an RBF kernel, `gamma="scale"`, θ =
 0.2 and μ = 0.5, only λ chosen; on satimage and the four sets below it three splits, and Nystroem's
