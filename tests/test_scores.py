@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from skmultilearn.adapt import MLkNN
@@ -142,6 +143,8 @@ def test_classifiers_without_scores_are_refused(data):
     with pytest.raises(TypeError, match=r"decision_function or predict_proba.*LabelsOnly"):
         label_scores_of(binary_relevance(LabelsOnly()).fit(X, y), X)
     # the host's method is there, that of the machine inside is not
+    with pytest.raises(NoScoresError, match="LabelPowerset"):
+        label_scores_of(LabelPowerset(make_pipeline(LinearSVC())).fit(X, y), X)
     with pytest.raises(NoScoresError, match="LabelPowerset"):
         label_scores_of(LabelPowerset(LinearSVC()).fit(X, y), X)
     # scikit-learn's multi-output classifiers return a list with one matrix per label

@@ -50,7 +50,7 @@ def label_scores_of(estimator, X):
             break
         except AttributeError as error:
             # the host's have the method even where the classifier inside them has not
-            if error.name not in SCORE_METHODS:
+            if not _is_missing_method(error):
                 raise
     else:
         raise NoScoresError(
@@ -63,6 +63,12 @@ def label_scores_of(estimator, X):
             f"per label; got shape {scores.shape} for {X.shape[0]} samples."
         )
     return scores
+
+
+def _is_missing_method(error):
+    """Whether an AttributeError is about one of the methods; scikit-learn's have no name."""
+    named = (error.name,) if error.name else SCORE_METHODS
+    return any(name in SCORE_METHODS and f"{name!r}" in str(error) for name in named)
 
 
 def _scores_of_binary_relevance(estimator, X):
