@@ -29,8 +29,8 @@ mnist10k λ first, then θ and μ.
 """
 CONCLUSION = """
 With a linear kernel mcODM is level with the linear SVMs, not above them. The paper's figures for
-mcODM on satimage and shuttle, which no linear machine here reaches, agree with those of an RBF kernel;
-those on svmguide4, vehicle, glass and svmguide2 neither kernel reaches.
+mcODM on satimage and shuttle, which no linear machine here reaches, agree with those of an RBF
+kernel; those on svmguide4, vehicle, glass and svmguide2 neither kernel reaches.
 """
 
 
