@@ -1,5 +1,7 @@
 """Small data sets, and what fits are tried with."""
 
+import warnings
+
 import numpy as np
 
 SOLVERS = ("auto", "newton", "bcd", "m3")
@@ -56,3 +58,17 @@ def odd_data():
 
 
 ODD = odd_data()
+
+
+def check_fit(model, X, y):
+    """Fit and predict without a warning: shapes, finite numbers, a certificate."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
+        decision = model.decision_function(X)
+        predicted = model.predict(X)
+    assert decision.shape == predicted.shape == model.label_scores(X).shape == y.shape
+    assert np.isfinite(decision).all()
+    np.testing.assert_array_equal(predicted, decision > 0)
+    assert model.n_iter_ >= 1
+    assert 0 <= model.dual_gap_ <= 1e-3

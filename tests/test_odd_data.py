@@ -1,12 +1,10 @@
 """MLODM on odd data: rows without labels, labels without rows, one row, one label, and so on."""
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
-from small_data import ODD, SOLVERS, THRESHOLDS, random_data
+from small_data import ODD, SOLVERS, THRESHOLDS, check_fit, random_data
 
 from skml_odm import MLODM
 
@@ -18,16 +16,7 @@ def test_odd_data(name, kernel, convert):
     """Shapes, types and finite numbers with every threshold, and no warning."""
     X, y = convert(ODD[name][0]), ODD[name][1]
     for threshold in THRESHOLDS:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            model = MLODM(kernel=kernel, threshold=threshold, max_iter=200).fit(X, y)
-            decision = model.decision_function(X)
-            predicted = model.predict(X)
-        assert decision.shape == predicted.shape == model.label_scores(X).shape == y.shape
-        assert np.isfinite(decision).all()
-        np.testing.assert_array_equal(predicted, decision > 0)
-        assert model.n_iter_ >= 1
-        assert 0 <= model.dual_gap_ <= 1e-3
+        check_fit(MLODM(kernel=kernel, threshold=threshold, max_iter=200), X, y)
 
 
 @pytest.mark.filterwarnings("ignore:MLODM stopped")

@@ -1,13 +1,11 @@
 """RankLSVM: its optimum, its solvers, odd data and weights."""
 
-import warnings
-
 import numpy as np
 import pytest
 from problems import by_minimisation, primal_value
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from small_data import ODD, THRESHOLDS, random_data
+from small_data import ODD, THRESHOLDS, check_fit, random_data
 
 from skml_odm import MLODM, RankLSVM
 from skml_odm.losses import PairLoss
@@ -66,15 +64,7 @@ def test_invalid_parameters(parameter, value):
 @pytest.mark.parametrize("name", ODD)
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_odd_data(name, kernel):
-    X, y = ODD[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = RankLSVM(kernel=kernel, max_iter=200).fit(X, y)
-    decision = model.decision_function(X)
-    assert decision.shape == y.shape
-    assert np.isfinite(decision).all()
-    np.testing.assert_array_equal(model.predict(X), decision > 0)
-    assert 0 <= model.dual_gap_ <= 1e-3
+    check_fit(RankLSVM(kernel=kernel, max_iter=200), *ODD[name])
 
 
 @pytest.mark.parametrize("threshold", THRESHOLDS)

@@ -67,8 +67,9 @@ def label_scores_of(estimator, X):
 
 def _is_missing_method(error):
     """Whether an AttributeError is about one of the methods; scikit-learn's have no name."""
-    named = (error.name,) if error.name else SCORE_METHODS
-    return any(name in SCORE_METHODS and f"{name!r}" in str(error) for name in named)
+    if error.name is not None:
+        return error.name in SCORE_METHODS
+    return any(repr(method) in str(error) for method in SCORE_METHODS)
 
 
 def _scores_of_binary_relevance(estimator, X):
