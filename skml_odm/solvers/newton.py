@@ -30,6 +30,9 @@ MAX_CG = 250
 MAX_CG_IF_SMALL = 60
 MAX_DENSE = 2000
 
+# Conjugate gradients end with a step that costs nothing: they may be so much less accurate before.
+RELAXED = 2.0
+
 # Conjugate gradients go on while a step gains more than this share of the average gain.
 SHARE = 0.5
 
@@ -48,7 +51,10 @@ KAPPA = 10.0
 CLOSE = 3.0
 
 # That of a given start is made with κ when its gap without is below so many times tol.
-PROMISING = 10.0
+PROMISING = 5.0
+
+# A step from a gap below so many times tol is expected to be the last.
+SOON = 10.0
 
 MAX_LINE_SEARCH = 40
 
@@ -79,8 +85,9 @@ def newton(operator, loss, *, tol, max_iter, start=None, verbose=0):
 def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None, verbose=0):
     """Newton steps one at a time; see :mod:`.iteration` for the protocol.
 
-    ``scores`` is K times ``start`` where that is known, and ``direction`` may serve several
-    problems of one operator. If it works in single precision, scores and certificates do not.
+    ``scores`` is K times ``start`` where that is known, if only roughly, and ``direction`` may
+    serve several problems of one operator, and may work in single precision. Whatever scores were
+    good enough for the steps, those of the result and its certificate are computed anew.
     """
     trace = Trace("newton", verbose)
     direction = directions(operator) if direction is None else direction
@@ -90,33 +97,29 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
         F = np.zeros(loss.shape) if start is None else operator.product(A)
     else:
         F = scores.copy()
+    kappa = KAPPA * direction.diagonal
     iteration = 0
     previous = np.inf
-    recomputed, last = True, False
+    fresh, exact, last = scores is None, False, False
     while True:
-        value, R = loss.evaluate(F)
-        R -= A
-        primal = value + 0.5 * np.vdot(A, F)
-        KR = direction.operator.product(R)
+        if exact and not fresh:
+            F, fresh = operator.product(A), True
+        # steps may do with less than K itself; results may not
+        K = operator if exact else direction.operator
+        primal, R = _residual(loss, A, F)
+        KR = K.product(R)
         difference = 0.5 * np.vdot(R, KR)
-        proven = not rounded
         # the last step's decrease tells how far there is to go: look closer near the end only
         if iteration == 0 and start is not None:
             close = difference <= PROMISING * tol * primal
         else:
             close = last or previous - primal <= CLOSE * tol * primal
         if difference > tol * primal and close and hasattr(loss, "proximal_points"):
-            kappa = KAPPA * direction.diagonal
-            other = primal - proximal_dual_value(operator, loss, A, F, kappa)
-            if other < difference:
-                difference, proven = other, True
-        if not proven and (last or difference <= tol * primal):
-            difference = 0.5 * np.vdot(R, operator.product(R))
+            difference = min(difference, primal - proximal_dual_value(K, loss, A, F, kappa))
         gap = relative_gap(primal, difference)
-        if gap <= tol or last:
-            if not recomputed:
-                F = operator.product(A)
-                recomputed = True
+        if last or gap <= tol:
+            if not fresh or K is not operator:
+                exact = True
                 continue
             trace.add(iteration, primal, difference)
             break
@@ -126,23 +129,26 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
         X, KX, n_products = direction(loss.curvature(F), R, KR, forcing)
         t = 0.0 if X is None else step_length(loss, F, X, KX)
         if t == 0.0:
-            # rounding leaves no direction to go
-            last = True
+            # rounding leaves no direction to go, perhaps only that of the scores
+            last, exact = exact or not rounded, True
             continue
         X *= t
         KX *= t
         A += X
-        if rounded:
-            F = operator.product(A)
-        else:
-            F += KX
-        previous = primal
+        F += KX
+        previous, fresh, exact = primal, False, gap <= SOON * tol
         del X, KX, R, KR
         iteration += 1
-        recomputed = rounded
         last = yield Step(gap, n_products)
     b = operator.intercept * A.sum(axis=0)
     return Result(A, b, F, primal, difference, max(iteration, 1), gap <= tol, trace.entries)
+
+
+def _residual(loss, A, F):
+    """The primal value ½⟨A, F⟩ + L(F), and R = G(F) − A."""
+    value, R = loss.evaluate(F)
+    R -= A
+    return value + 0.5 * np.vdot(A, F), R
 
 
 def proximal_dual_value(operator, loss, A, F, kappa):
@@ -252,8 +258,9 @@ def _conjugate_gradients(system, R, KR, precondition, forcing):
     KR += system.ridge * R
     P, KP = precondition(r, system, KR)
     square = np.vdot(r, KP)
-    target = forcing**2 * square
+    target = (RELAXED * forcing) ** 2 * square
     gained = 0.0
+    done = False
     for step in range(1, (MAX_CG_IF_SMALL if small else MAX_CG) + 1):
         Q = system.curvature.product(KP)
         Q += P
@@ -265,14 +272,16 @@ def _conjugate_gradients(system, R, KR, precondition, forcing):
         gained += gain
         X += np.multiply(P, length, out=scratch)
         KX += np.multiply(KP, length, out=scratch)
+        if done:
+            break
         Q *= length
         r -= Q
         Z, KZ = precondition(r, system)
         old, square = square, np.vdot(r, KZ)
         # Seen through an average, stiff directions fill the residual, and soft ones may still hold
-        # most of the decrease: go on while a step gains more than its share.
-        if square <= target and (precondition.sharp or step * gain <= SHARE * gained):
-            break
+        # most of the decrease: go on while a step gains more than its share. The product that told
+        # so is good for a last step.
+        done = square <= target and (precondition.sharp or step * gain <= SHARE * gained)
         P *= square / old
         P += Z
         KP *= square / old

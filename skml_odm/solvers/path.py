@@ -25,6 +25,7 @@ import numpy as np
 from .auto import EXACT_ROWS, auto
 from .iteration import conclude
 from .newton import KAPPA, directions, newton_steps, proximal_dual_value
+from .reduced import best_combination
 from .result import Result, relative_gap
 
 # Solutions in memory: at most so many bytes, but always a few.
@@ -34,6 +35,9 @@ FEWEST = 4
 # Newton's method may take so many products K V from a start; a problem from scratch rarely does.
 MAX_PRODUCTS = 300
 
+
+# Neighbours along a line that a start is combined from.
+N_NEIGHBOURS = {"mu": 2, "theta": 2, "C": 6}
 
 # Numbers of solutions, whatever path they are on.
 SERIALS = count()
@@ -139,7 +143,7 @@ class PairPath:
         return auto(self.operator, loss, max_iter=max_iter, random_state=random_state, **options)
 
     def _from_start(self, loss, start, max_iter, options):
-        """Newton's method from known coefficients and, if exact, scores; None if it fails."""
+        """Newton's method from known coefficients and scores; None if it fails."""
         A, F = start
         self._direction().hard = False
         steps = newton_steps(
@@ -230,37 +234,26 @@ class PairPath:
                 del self.one_sided[next(iter(self.one_sided))]
 
     def _start(self, loss):
-        """The best of the known starts, and its scores if these are exact; None for zero."""
-        best: tuple = (None, None)
-        lowest = np.inf
-        for weights in self._combinations(Place(loss.C, 1.0 - loss.lower, loss.mu)):
-            known = [(weight, self.solutions[place]) for weight, place in weights]
-            A, F = _combined(known)
-            value = 0.5 * np.vdot(A, F) + loss.evaluate(F)[0]
-            if value < lowest:
-                best, lowest = (A, F if len(weights) == 1 and weights[0][0] == 1.0 else None), value
-        return best
+        """The best combination of known neighbours and its scores; None for zero."""
+        neighbours = self._neighbours(Place(loss.C, 1.0 - loss.lower, loss.mu))
+        if not neighbours:
+            return None, None
+        return best_combination(loss, [self.solutions[place] for place in neighbours])
 
-    def _combinations(self, place):
-        """Lists of (weight, place) whose sum may be close to the solution at a place."""
+    def _neighbours(self, place):
+        """Solved places whose solutions may be close to the one at a place, the nearest first."""
         lines = {
             name: sorted(self._before(name, place), key=lambda other: _distance(name, other, place))
             for name in Place._fields
         }
-        # the nearest along each line, and the scale that homogeneity suggests
-        near = {name: (_scale(place, line[0]), line[0]) for name, line in lines.items() if line}
-        for name in near:
-            yield [near[name]]
-        for one, two in combinations(near, 2):
-            corner = near[one][1]._replace(**{two: getattr(near[two][1], two)})
-            if corner in self.solutions:
-                yield [near[one], near[two], (-near[one][0] * near[two][0], corner)]
-        if len(lines["C"]) > 1:
-            first, second = lines["C"][:2]
-            reach = np.log(place.C / first.C) / np.log(first.C / second.C)
-            yield [(1.0 + reach, first), (-reach, second)]
-        if self.solutions and not near:
-            yield [(1.0, next(reversed(self.solutions)))]
+        near = {name: line[0] for name, line in lines.items() if line}
+        corners = [
+            near[one]._replace(**{two: getattr(near[two], two)})
+            for one, two in combinations(near, 2)
+        ]
+        found = [other for name, line in lines.items() for other in line[:N_NEIGHBOURS[name]]]
+        found += [corner for corner in corners if corner in self.solutions]
+        return found or list(self.solutions)[-1:]
 
     def _before(self, name, place):
         """Solved places that differ from a place in one parameter only."""
@@ -282,11 +275,6 @@ def _distance(name, one, other):
     if name == "C":
         return abs(np.log(one.C / other.C))
     return abs(getattr(one, name) - getattr(other, name))
-
-
-def _scale(place, other):
-    """Ratio of solutions of one-sided problems at two places."""
-    return (1.0 - place.theta) / (1.0 - other.theta) if other.theta < 1.0 else 1.0
 
 
 def _line(name, place):

@@ -81,13 +81,11 @@ class LabelPreconditioner:
 
     def __init__(self, operator, curvature):
         self.curvature = max(curvature.mean(axis=0).max(), np.finfo(float).tiny)
-        labels, rows = np.nonzero(curvature.T)
-        self.rows = rows.astype(np.int32)
-        self.sizes = np.bincount(labels, minlength=curvature.shape[1]).astype(np.int64)
+        self.sizes = np.count_nonzero(curvature, axis=0).astype(np.int64)
         self.first_row = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int32)
         self.first_entry = np.concatenate([[0], np.cumsum(self.sizes**2)])
         self.operator = operator
-        self.root = np.sqrt(curvature[rows, labels]).astype(np.float32)
+        self.diagonal = curvature
 
     def worthwhile(self, effort):
         """Whether K is at hand, and the factors are cheap enough in time and memory.
@@ -109,6 +107,9 @@ class LabelPreconditioner:
 
     def factor(self):
         """Factor all systems; False if single precision does not allow it."""
+        labels, rows = np.nonzero(self.diagonal.T)
+        self.rows = rows.astype(np.int32)
+        self.root = np.sqrt(self.diagonal[rows, labels]).astype(np.float32)
         self.factors = np.empty(self.first_entry[-1], dtype=np.float32)
         self.work = np.empty(max(self.sizes.max(), 1), dtype=np.float32)
         call = np.cumsum(self.sizes.astype(float) ** 3) // WORK_PER_CALL

@@ -1,0 +1,50 @@
+"""The best combination of known solutions: a problem of a few variables.
+
+    min_w  ½ wᵀQw + L(Σ_j w_j F_j),    Q_jk = ⟨A_j, F_k⟩
+
+The coefficients A_j and scores F_j = K A_j are those of solved neighbours: no product with K is
+needed. Neighbours have nearly the same pairs at work, so that one Newton step is close to the best.
+"""
+
+import numpy as np
+
+from .newton import step_length
+
+# Directions that are this much softer than the stiffest one are left alone.
+SOFTEST = 1e-11
+
+
+def best_combination(loss, solutions):
+    """Coefficients and scores of a combination that is nearly the best.
+
+    Parameters
+    ----------
+    loss
+        L.
+    solutions : list of Result
+        Newton's step starts at the first one.
+    """
+    A = np.stack([solution.coefficients.ravel() for solution in solutions])
+    F = np.stack([solution.scores.ravel() for solution in solutions])
+    Q = A @ F.T
+    start = solutions[0].scores
+    G = loss.evaluate(start)[1]
+    curvature = loss.curvature(start)
+    DF = np.stack([curvature.product(solution.scores).ravel() for solution in solutions])
+    w = _solve(Q + F @ DF.T, F @ G.ravel() - Q[:, 0])
+    X, KX = (w @ A).reshape(loss.shape), (w @ F).reshape(loss.shape)
+    t = step_length(loss, start, X, KX)
+    X *= t
+    KX *= t
+    X += solutions[0].coefficients
+    KX += start
+    return X, KX
+
+
+def _solve(matrix, right):
+    """Solve with a positive semidefinite matrix; nothing in directions lost in rounding."""
+    scale = np.sqrt(np.maximum(matrix.diagonal(), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
+    keep = values > SOFTEST * values[-1]
+    vectors = vectors[:, keep]
+    return vectors @ ((vectors.T @ (right / scale)) / values[keep]) / scale
