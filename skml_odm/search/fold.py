@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from ..kernel_model import KernelModel
 from ..metrics import RankingScorer
+from ..parallel import keep_freed_memory
 from .matrices import FoldMatrices
 from .shared_fold import SharedFold
 
@@ -64,6 +65,7 @@ def run_task(work, task, X, y, sample_weight, *matrices):
     Matrices are arguments of their own, in the order of ``work.sources``: so every backend of
     joblib sends them to its workers once.
     """
+    keep_freed_memory()
     outcome = Outcome(task)
     sources = dict(zip(work.sources, matrices, strict=True))
     try:

@@ -10,10 +10,8 @@ notice that there is nothing to do:
 - The optimal value is the smallest of many functions that are linear in μ, so it is concave in μ:
   the mean of two dual bounds is a bound half way between them, where the mean of the two solutions
   is often good enough. It also grows with μ: the bound for a smaller μ holds.
-- Elsewhere solutions change smoothly: linear extrapolation in μ and θ, or in log C, is close.
-
-Starts are linear combinations of known solutions, and so are their scores: which one has the
-smallest primal value is known without a product K V.
+- Elsewhere solutions change smoothly: the best combination of those of a few neighbours, which is
+  found without a product K V (:mod:`.reduced`), is close.
 """
 
 from dataclasses import dataclass, replace
@@ -247,12 +245,13 @@ class PairPath:
             for name in Place._fields
         }
         near = {name: line[0] for name, line in lines.items() if line}
-        corners = [
-            near[one]._replace(**{two: getattr(near[two], two)})
-            for one, two in combinations(near, 2)
-        ]
-        found = [other for name, line in lines.items() for other in line[:N_NEIGHBOURS[name]]]
-        found += [corner for corner in corners if corner in self.solutions]
+        found = list(near.values())
+        for one, two in combinations(near, 2):
+            corner = near[one]._replace(**{two: getattr(near[two], two)})
+            if corner in self.solutions:
+                found.append(corner)
+        for name, line in lines.items():
+            found += line[1 : N_NEIGHBOURS[name]]
         return found or list(self.solutions)[-1:]
 
     def _before(self, name, place):

@@ -10,6 +10,9 @@ import numpy as np
 
 from .newton import step_length
 
+# Solutions that are tried as starts.
+N_STARTS = 3
+
 # Directions that are this much softer than the stiffest one are left alone.
 SOFTEST = 1e-11
 
@@ -22,23 +25,25 @@ def best_combination(loss, solutions):
     loss
         L.
     solutions : list of Result
-        Newton's step starts at the first one.
+        Newton's step starts at the best of the first few.
     """
+    start = min(solutions[:N_STARTS], key=lambda each: _primal(loss, each))
     A = np.stack([solution.coefficients.ravel() for solution in solutions])
     F = np.stack([solution.scores.ravel() for solution in solutions])
     Q = A @ F.T
-    start = solutions[0].scores
-    G = loss.evaluate(start)[1]
-    curvature = loss.curvature(start)
+    G = loss.evaluate(start.scores)[1]
+    curvature = loss.curvature(start.scores)
     DF = np.stack([curvature.product(solution.scores).ravel() for solution in solutions])
-    w = _solve(Q + F @ DF.T, F @ G.ravel() - Q[:, 0])
+    w = _solve(Q + F @ DF.T, F @ G.ravel() - F @ start.coefficients.ravel())
     X, KX = (w @ A).reshape(loss.shape), (w @ F).reshape(loss.shape)
-    t = step_length(loss, start, X, KX)
-    X *= t
-    KX *= t
-    X += solutions[0].coefficients
-    KX += start
-    return X, KX
+    t = step_length(loss, start.scores, X, KX)
+    return start.coefficients + t * X, start.scores + t * KX
+
+
+def _primal(loss, solution):
+    """The primal value of another problem's solution."""
+    A, F = solution.coefficients, solution.scores
+    return 0.5 * np.vdot(A, F) + loss.evaluate(F)[0]
 
 
 def _solve(matrix, right):
