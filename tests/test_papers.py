@@ -3,11 +3,14 @@
 import json
 import re
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from skml_odm.study import read_study, run_study
+from skml_odm.study.run import finished, keys_of
+from skml_odm.study.store import Store
 
 tomllib = pytest.importorskip("tomllib")
 pytest.importorskip("cloudpickle")
@@ -31,6 +34,28 @@ def study_of(data_folder, monkeypatch):
         )
 
     return read
+
+
+@pytest.mark.data
+def test_outcomes_as_text(study_of, tmp_path, monkeypatch):
+    """What one machine has finished another one reads."""
+    monkeypatch.syspath_prepend(ROOT)
+    results = import_module("benchmarks.papers.results")
+    study = study_of("000.toml", "emotions", "MLODM")
+    (classifier,) = study.classifiers
+    study = replace(study, classifiers=(replace(classifier, grid={}),))
+    (key,), text = keys_of(study), tmp_path / "outcomes.jsonl"
+    here, there = Store(tmp_path / "here.sqlite"), Store(tmp_path / "there.sqlite")
+    results.read_outcomes(text, here)
+    (outcome,) = run_study(study, here)
+    results.write_outcomes(text, here, [key, "of a cell that is not finished"])
+    results.read_outcomes(text, there)
+    (known,) = finished(study, there)
+    assert known == replace(outcome, margins=[])
+    # what is there is left alone
+    there.save(key, replace(known, parameters={"C": 2.0}))
+    results.read_outcomes(text, there)
+    assert finished(study, there)[0].parameters == {"C": 2.0}
 
 
 def figures(paper):

@@ -1,15 +1,20 @@
-"""Outcomes of a paper's studies, and the figures of the paper."""
+"""Outcomes of a paper's studies, and the figures of the paper.
+
+Outcomes are kept in an SQLite file in a folder of the user's, and as text beside the studies, so
+that a page can be written on another machine without running for hours again.
+"""
 
 import json
 import os
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 
 from skml_odm.study import read_study, run_study
-from skml_odm.study.outcome import DONE
-from skml_odm.study.run import finished, prepared
+from skml_odm.study.outcome import DONE, Outcome
+from skml_odm.study.run import finished, keys_of, prepared
+from skml_odm.study.store import Store
 
 from ..data import FOLDER as DATA
 from ..toml import read_toml
@@ -54,7 +59,9 @@ class Results:
     def __init__(self, paper, keep):
         Path(keep).mkdir(parents=True, exist_ok=True)
         self.studies = studies(paper)
-        self._store = Path(keep) / f"{paper}.sqlite"
+        self._store = Store(Path(keep) / f"{paper}.sqlite")
+        self._text = FOLDER / "outcomes" / f"{paper}.jsonl"
+        read_outcomes(self._text, self._store)
         self.data: dict = {}
         self._n_folds: dict = {}
         self._known: dict = {}
@@ -71,6 +78,8 @@ class Results:
             if data:
                 part = replace(study, data=data)
                 self._add(name, self.run_study(part, jobs, retry))
+        keys = [key for study in self.studies.values() for key in keys_of(study)]
+        write_outcomes(self._text, self._store, keys)
 
     def run_study(self, study, jobs=1, retry=False):
         """The outcomes of any study, from the same file where they are there."""
@@ -97,6 +106,28 @@ class Results:
         """A measure on all folds; empty if there is none on some."""
         outcomes = self.outcomes(data, classifier, study)
         return np.array([outcome.measures[measure] for outcome in outcomes])
+
+
+def read_outcomes(path, store):
+    """Add the outcomes of a text file to a store that does not have them."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    told = {entry.pop("key"): entry for entry in map(json.loads, lines)}
+    for key in told.keys() - store.load(told).keys():
+        store.save(key, Outcome(**told[key]))
+
+
+def write_outcomes(path, store, keys):
+    """Write what the store has of these cells to a text file, one line each."""
+    known = store.load(keys)
+    lines = []
+    for key in dict.fromkeys(keys):
+        if key in known and known[key].status == DONE:
+            entry = asdict(known[key])
+            # pages do without these
+            del entry["margins"], entry["curve"]
+            lines.append(json.dumps({"key": key, **entry}))
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines))
 
 
 def tell(outcome, total):

@@ -67,9 +67,14 @@ def run_study(study, store, *, n_jobs=None, retry=False, on_outcome=None):
 def finished(study, store):
     """The outcomes of a study that are in the store, in its order."""
     store = store if isinstance(store, Store) else Store(store)
-    keys = [cell.key for data in study.data for cell in _cells(study, data)]
+    keys = keys_of(study)
     known = store.load(keys)
     return [known[key] for key in keys if key in known]
+
+
+def keys_of(study):
+    """The keys of a study's cells, in its order."""
+    return [cell.key for data in study.data for cell in _cells(study, data)]
 
 
 def _cells(study, data, folder=None):
