@@ -152,3 +152,15 @@ def test_problems_without_pairs():
         result = path.minimise(loss, tol=TOL, max_iter=100)
         assert result.converged and not result.coefficients.any()
         assert relative_gap(result.primal, result.difference) == 0.0
+
+
+def test_a_path_that_begins_at_a_large_C():
+    """Easier problems come first, and the serial is that of the problem asked for."""
+    _, operator, loss_at = make(2)
+    path = PairPath(operator)
+    loss = loss_at(1000.0, 0.2, 0.5)
+    check(operator, loss, path.minimise(loss, tol=TOL, max_iter=2000))
+    assert min(place.C for place in path.solutions) <= 1.0
+    first = path.serial
+    path.minimise(loss_at(2000.0, 0.2, 0.5), tol=TOL, max_iter=2000)
+    assert path.serial > first

@@ -19,7 +19,7 @@ PATH_PARAMETERS = ("C", "alpha", "beta", "theta", "mu")
 DESCENDING = "theta"
 
 # Candidates in a task at most: what a crash may lose.
-MAX_CANDIDATES = 256
+MAX_CANDIDATES = 2048
 
 
 def sampled(grid, n_candidates, random_state):

@@ -30,8 +30,12 @@ from .result import Result, relative_gap
 MEMORY = 2**26
 FEWEST = 4
 
-# Newton's method may take so many products K V from a start; a problem from scratch rarely does.
-MAX_PRODUCTS = 300
+# Newton's method may take so many products K V from a start; hardly a problem does.
+MAX_PRODUCTS = 1000
+
+# A path that begins at a large C is approached from smaller ones in steps of this factor, the first
+# of which makes C K_ii at most 1.
+STRIDE = 4.0
 
 
 # Neighbours along a line that a start is combined from.
@@ -118,6 +122,19 @@ class PairPath:
 
     def minimise(self, loss, *, tol, max_iter, random_state=None, verbose=0):
         """Solve a problem to a relative duality gap of ``tol``; as ``auto``."""
+        options = {"tol": tol, "max_iter": max_iter, "random_state": random_state}
+        if not self.solutions:
+            for C in self._approach(loss.C):
+                easier = loss.with_parameters(C, 1.0 - loss.lower, loss.mu)
+                self._solved(easier, verbose=0, **options)
+        return self._solved(loss, verbose=verbose, **options)
+
+    def _approach(self, C):
+        """Smaller C to begin with, the smallest first."""
+        n_steps = np.ceil(np.log(max(1.0, C * self._direction().diagonal)) / np.log(STRIDE))
+        return [C / STRIDE**step for step in range(int(n_steps), 0, -1)]
+
+    def _solved(self, loss, *, tol, max_iter, random_state, verbose):
         known = self._one_sided(loss, tol)
         if known is not None and known.solves(loss, tol):
             if known.lower != loss.lower:
@@ -131,9 +148,8 @@ class PairPath:
         if between is not None:
             return between
         options = {"tol": tol, "verbose": verbose}
-        start = self._start(loss)
         if loss.shape[0] > EXACT_ROWS:
-            result = self._from_start(loss, start, max_iter, options)
+            result = self._from_start(loss, self._start(loss), max_iter, options)
             if result is not None and result.converged:
                 self._remember(loss, result, tol)
                 # callers may turn their result into another problem's
