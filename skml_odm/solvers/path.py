@@ -34,9 +34,9 @@ FEWEST = 4
 MAX_PRODUCTS = 1000
 
 # A path that begins at a large C is approached from smaller ones in steps of this factor, the first
-# of which makes C K_ii at most 1.
+# of which makes C K_ii at most 1, but for so many steps at most.
 STRIDE = 4.0
-
+MAX_STRIDES = 12
 
 # Neighbours along a line that a start is combined from.
 N_NEIGHBOURS = {"mu": 2, "theta": 2, "C": 6}
@@ -118,20 +118,23 @@ class PairPath:
         # the last solution that may be one of the one-sided problem, until somebody asks
         self.unproven: Any = None
         self.direction: Any = None
+        self.begun = False
         self.serial = -1
 
     def minimise(self, loss, *, tol, max_iter, random_state=None, verbose=0):
         """Solve a problem to a relative duality gap of ``tol``; as ``auto``."""
         options = {"tol": tol, "max_iter": max_iter, "random_state": random_state}
-        if not self.solutions:
-            for C in self._approach(loss.C):
+        if not self.begun and loss.shape[0] > EXACT_ROWS:
+            self.begun = True
+            for C in self._smaller(loss.C):
                 easier = loss.with_parameters(C, 1.0 - loss.lower, loss.mu)
                 self._solved(easier, verbose=0, **options)
         return self._solved(loss, verbose=verbose, **options)
 
-    def _approach(self, C):
-        """Smaller C to begin with, the smallest first."""
-        n_steps = np.ceil(np.log(max(1.0, C * self._direction().diagonal)) / np.log(STRIDE))
+    def _smaller(self, C):
+        """Values of C to begin with, the smallest first."""
+        size = max(1.0, C * self._direction().diagonal)
+        n_steps = min(MAX_STRIDES, np.ceil(np.log(size) / np.log(STRIDE)))
         return [C / STRIDE**step for step in range(int(n_steps), 0, -1)]
 
     def _solved(self, loss, *, tol, max_iter, random_state, verbose):
