@@ -51,7 +51,8 @@ def test_outcomes_as_text(study_of, tmp_path, monkeypatch):
     results.write_outcomes(text, here, [key, "of a cell that is not finished"])
     results.read_outcomes(text, there)
     (known,) = finished(study, there)
-    assert known == replace(outcome, margins=[])
+    assert known == replace(outcome, margins=[], facts=known.facts)
+    assert known.facts["started"] == outcome.facts["started"]
     # what is there is left alone
     there.save(key, replace(known, parameters={"C": 2.0}))
     results.read_outcomes(text, there)

@@ -20,6 +20,8 @@ from ..data import FOLDER as DATA
 from ..toml import read_toml
 
 FOLDER = Path(__file__).parent
+# What is told of a cell in the text.
+FACTS = ("started", "search_seconds")
 KEEP = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "skml-odm" / "papers"
 
 
@@ -124,7 +126,8 @@ def write_outcomes(path, store, keys):
         if key in known and known[key].status == DONE:
             entry = asdict(known[key])
             # pages do without these
-            del entry["margins"], entry["curve"]
+            del entry["margins"], entry["curve"], entry["status"], entry["error"]
+            entry["facts"] = {name: entry["facts"].get(name) for name in FACTS}
             lines.append(json.dumps({"key": key, **entry}))
     path.parent.mkdir(exist_ok=True)
     path.write_text("".join(f"{line}\n" for line in lines))
