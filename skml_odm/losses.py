@@ -130,12 +130,12 @@ class PairLoss(LabelPairs):
         )
 
     def widest(self, scores):
-        """The largest margin of a pair; −∞ without pairs."""
+        """The largest margin of a pair; 0 if none is larger."""
         counted = self.n_pairs > 0
         scores, relevant = scores[counted], self.relevant[counted]
         highest = np.where(relevant, scores, -np.inf).max(axis=1)
         lowest = np.where(relevant, np.inf, scores).min(axis=1)
-        return np.max(highest - lowest, initial=-np.inf)
+        return np.max(highest - lowest, initial=0.0)
 
     def evaluate(self, scores):
         """Return L(scores) and the gradient coefficients G = −∇L(scores)."""

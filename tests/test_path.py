@@ -164,3 +164,16 @@ def test_a_path_that_begins_at_a_large_C():
     first = path.serial
     path.minimise(loss_at(2000.0, 0.2, 0.5), tol=TOL, max_iter=2000)
     assert path.serial > first
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_label_pairs():
+    """Rows without labels: nothing to solve for any parameters, θ = 1 included."""
+    operator = KernelOperator(gaussian_kernel(np.random.default_rng(3).normal(size=(90, 3)), 1), 1)
+    path = PairPath(operator)
+    for theta in (0.5, 1.0):
+        for mu in (0.0, 0.5):
+            loss = PairLoss(np.zeros((90, 4), dtype=bool), 10.0, theta, mu)
+            result = path.minimise(loss, tol=TOL, max_iter=100)
+            assert result.converged
+            assert not result.coefficients.any()
