@@ -39,8 +39,10 @@ def study_of(data_folder, monkeypatch):
 @pytest.mark.data
 def test_outcomes_as_text(study_of, tmp_path, monkeypatch):
     """What one machine has finished another one reads."""
-    monkeypatch.syspath_prepend(ROOT)
-    results = import_module("benchmarks.papers.results")
+    # only for this import: the sources would hide the installed package from cells' processes
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(ROOT)
+        results = import_module("benchmarks.papers.results")
     study = study_of("000.toml", "emotions", "MLODM")
     (classifier,) = study.classifiers
     study = replace(study, classifiers=(replace(classifier, grid={}),))
