@@ -106,7 +106,7 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
             F, fresh = operator.product(A), True
         # steps may do with less than K itself; results may not
         K = operator if exact else direction.operator
-        primal, R = _residual(loss, A, F)
+        primal, R = residual(loss, A, F)
         KR = K.product(R)
         difference = 0.5 * np.vdot(R, KR)
         # the last step's decrease tells how far there is to go: look closer near the end only
@@ -117,13 +117,13 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
         if difference > tol * primal and close and hasattr(loss, "proximal_points"):
             difference = min(difference, primal - proximal_dual_value(K, loss, A, F, kappa))
         gap = relative_gap(primal, difference)
-        if last or gap <= tol:
-            if not fresh or K is not operator:
-                exact = True
-                continue
-            trace.add(iteration, primal, difference)
-            break
+        ends = last or gap <= tol
+        if ends and not (fresh and K is operator):
+            exact = True
+            continue
         trace.add(iteration, primal, difference)
+        if ends:
+            break
         # accurate enough for fast convergence, but no more than the tolerance asks for
         forcing = min(0.3, max(gap**0.5, (0.1 * tol / gap) ** 0.5))
         X, KX, n_products = direction(loss.curvature(F), R, KR, forcing)
@@ -144,7 +144,7 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
     return Result(A, b, F, primal, difference, max(iteration, 1), gap <= tol, trace.entries)
 
 
-def _residual(loss, A, F):
+def residual(loss, A, F):
     """The primal value ½⟨A, F⟩ + L(F), and R = G(F) − A."""
     value, R = loss.evaluate(F)
     R -= A

@@ -8,7 +8,7 @@ needed. Neighbours have nearly the same pairs at work, so that one Newton step i
 
 import numpy as np
 
-from .newton import step_length
+from .newton import residual, step_length
 
 # Solutions that are tried as starts.
 N_STARTS = 3
@@ -27,23 +27,17 @@ def best_combination(loss, solutions):
     solutions : list of Result
         Newton's step starts at the best of the first few.
     """
-    start = min(solutions[:N_STARTS], key=lambda each: _primal(loss, each))
+    tried = [(*residual(loss, s.coefficients, s.scores), s) for s in solutions[:N_STARTS]]
+    _, R, start = min(tried, key=lambda entry: entry[0])
     A = np.stack([solution.coefficients.ravel() for solution in solutions])
     F = np.stack([solution.scores.ravel() for solution in solutions])
     Q = A @ F.T
-    G = loss.evaluate(start.scores)[1]
     curvature = loss.curvature(start.scores)
     DF = np.stack([curvature.product(solution.scores).ravel() for solution in solutions])
-    w = _solve(Q + F @ DF.T, F @ G.ravel() - F @ start.coefficients.ravel())
+    w = _solve(Q + F @ DF.T, F @ R.ravel())
     X, KX = (w @ A).reshape(loss.shape), (w @ F).reshape(loss.shape)
     t = step_length(loss, start.scores, X, KX)
     return start.coefficients + t * X, start.scores + t * KX
-
-
-def _primal(loss, solution):
-    """The primal value of another problem's solution."""
-    A, F = solution.coefficients, solution.scores
-    return 0.5 * np.vdot(A, F) + loss.evaluate(F)[0]
 
 
 def _solve(matrix, right):
