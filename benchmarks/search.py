@@ -109,42 +109,32 @@ def powers_of_yeast(jobs):
 
 DASK_REPEATS = 3
 
-# Workers of Dask are told to give freed memory back at once: every array above 128 KB is then made
-# of new pages. This keeps them.
-KEEP_PAGES = {
-    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**28,
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28,
-}
-
 
 def dask_workers():
-    import dask
-
     split = load_as_in_paper("yeast")
-    for words, settings in (("as they are", {}), ("that keep freed memory", KEEP_PAGES)):
-        times: dict = {1: [], 2: []}
-        with dask.config.set(settings):
-            # in turns, so that a slow minute of the machine is no one's alone
-            for _ in range(DASK_REPEATS):
-                for n_workers, found in times.items():
-                    found.append(dask_seconds(n_workers, split))
-        one, two = min(times[1]), min(times[2])
-        print(
-            f"yeast, C x gamma on Dask, workers {words}: one {one:.1f} s, two {two:.1f} s: "
-            f"{one / two:.2f} times (wanted 1.6)",
-            flush=True,
-        )
+    times: dict = {"no": [], "one": [], "two": []}
+    # in turns, so that a slow minute of the machine is no one's alone
+    for _ in range(DASK_REPEATS):
+        times["no"].append(seconds(path_search(POWERS, 1, refit=False), split))
+        times["one"].append(dask_seconds(1, split))
+        times["two"].append(dask_seconds(2, split))
+    no, one, two = (min(found) for found in times.values())
+    print(
+        f"yeast, C x gamma on Dask: one worker {one:.1f} s, two {two:.1f} s: {one / two:.2f} times "
+        f"(wanted 1.6); one process without Dask {no:.1f} s: {no / two:.2f} times",
+        flush=True,
+    )
 
 
 def dask_seconds(n_workers, split):
-    """A search on a cluster of its own; with one worker joblib does without Dask."""
+    """A search on a cluster of its own."""
     from distributed import Client, LocalCluster
 
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    with (
-        LocalCluster(n_workers=n_workers, **options) as cluster,
-        Client(cluster),
-        parallel_config(backend="dask"),
-    ):
-        warm_up(-1)
-        return seconds(path_search(POWERS, -1, refit=False), split)
+    with LocalCluster(n_workers=n_workers, **options) as cluster, Client(cluster) as client:
+        if n_workers == 1:
+            # joblib would do without Dask: the worker is sent the whole search
+            return client.submit(seconds, path_search(POWERS, 1, refit=False), split).result()
+        with parallel_config(backend="dask"):
+            warm_up(-1)
+            return seconds(path_search(POWERS, -1, refit=False), split)

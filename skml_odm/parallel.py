@@ -1,5 +1,9 @@
 """Workers of joblib, whatever backend is active."""
 
+import ctypes
+import os
+import sys
+
 import numpy as np
 from joblib import Parallel
 from joblib.parallel import get_active_backend
@@ -30,14 +34,24 @@ def streaming(n_jobs, **options):
 # Nearly the largest block that glibc learns from.
 HINT = 2**25 - 2**16
 
+# glibc's limits: blocks above the first are given back when they are freed, and so is free memory
+# at the end of the heap above the second. Their numbers are those of mallopt.
+LIMITS = {"MALLOC_MMAP_THRESHOLD_": (-3, 2**25), "MALLOC_TRIM_THRESHOLD_": (-1, 2**26)}
+
 
 def keep_freed_memory():
-    """Hint at arrays to come, so that the C library keeps memory for them.
+    """Have the C library keep the memory of freed arrays for those to come.
 
     Young processes give freed memory back to the system at once, and the matrices of every task are
     made of new pages. glibc learns from the largest block that was ever freed: afterwards it keeps
-    blocks of that size, and twice as much free memory at the end of its heap. Elsewhere, and where
-    its limits are set by hand, this does nothing.
+    blocks of that size, and twice as much free memory at the end of its heap. Dask turns that off
+    in its workers, so that every array above 128 KB is made of new pages; it is told so there.
+    Elsewhere this does nothing.
     """
     # freed at once, and never touched: no page of it comes to exist
     np.empty(HINT, dtype=np.uint8)
+    if sys.platform == "linux" and any(name in os.environ for name in LIMITS):
+        library = ctypes.CDLL(None)
+        if hasattr(library, "mallopt"):
+            for number, value in LIMITS.values():
+                library.mallopt(number, value)
