@@ -53,9 +53,11 @@ class FeatureDirection:
         The mean of the diagonal of K.
     hard : bool
         False: no system is so hard that it has to be factored.
+    proximal : bool
+        Whether proximal points proved more than the scores.
     """
 
-    hard = False
+    hard = proximal = False
 
     def __init__(self, operator):
         self.operator = operator

@@ -13,7 +13,7 @@ large κ; they often prove ten times more. The better of both is taken.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -54,7 +54,7 @@ CLOSE = 3.0
 PROMISING = 5.0
 
 # A step from a gap below so many times tol is expected to be the last.
-SOON = 10.0
+SOON = 300.0
 
 MAX_LINE_SEARCH = 40
 
@@ -101,7 +101,23 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
     iteration = 0
     previous = np.inf
     fresh, exact, last = scores is None, False, False
+    # whether the next point is expected to be good enough, and the dual point that says so
+    soon, point = False, None
     while True:
+        if soon and not (exact or last):
+            # a product for both, and only one, with K itself
+            foreseen = point is None
+            if foreseen:
+                S = loss.proximal_points(F, A, kappa) if direction.proximal else F
+                point = dual_point(loss, S)
+            F, primal, difference = certificate(operator, loss, A, point)
+            fresh, soon, point = True, False, None
+            gap = relative_gap(primal, difference)
+            if gap <= tol:
+                trace.add(iteration, primal, difference)
+                break
+            # what single precision has seen is not there
+            exact = not foreseen
         if exact and not fresh:
             F, fresh = operator.product(A), True
         # steps may do with less than K itself; results may not
@@ -115,11 +131,17 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
         else:
             close = last or previous - primal <= CLOSE * tol * primal
         if difference > tol * primal and close and hasattr(loss, "proximal_points"):
-            difference = min(difference, primal - proximal_dual_value(K, loss, A, F, kappa))
+            proximal = dual_point(loss, loss.proximal_points(F, A, kappa))
+            other = primal - dual_value(K, proximal)
+            if other < difference:
+                difference, point = other, proximal
+                direction.proximal = True
         gap = relative_gap(primal, difference)
         ends = last or gap <= tol
         if ends and not (fresh and K is operator):
-            exact = True
+            soon, exact = rounded and not exact, exact or last or not rounded
+            if point is None and soon:
+                point = dual_point(loss, F)
             continue
         trace.add(iteration, primal, difference)
         if ends:
@@ -136,7 +158,8 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
         KX *= t
         A += X
         F += KX
-        previous, fresh, exact = primal, False, gap <= SOON * tol
+        previous, fresh, exact = primal, False, False
+        soon, point = rounded and gap <= SOON * tol, None
         del X, KX, R, KR
         iteration += 1
         last = yield Step(gap, n_products)
@@ -151,11 +174,33 @@ def residual(loss, A, F):
     return value + 0.5 * np.vdot(A, F), R
 
 
-def proximal_dual_value(operator, loss, A, F, kappa):
-    """The value of the dual feasible point that the proximal points give."""
-    S = loss.proximal_points(F, A, kappa)
+class DualPoint(NamedTuple):
+    """Multipliers G = G(S) of some scores S, and L(S) + ⟨G, S⟩."""
+
+    linear: float
+    multipliers: np.ndarray
+
+
+def dual_point(loss, S):
+    """The dual feasible point that some scores give."""
     value, G = loss.evaluate(S)
-    return value + np.vdot(G, S) - 0.5 * np.vdot(G, operator.product(G))
+    return DualPoint(value + np.vdot(G, S), G)
+
+
+def dual_value(operator, point):
+    """The dual value of a point."""
+    G = point.multipliers
+    return point.linear - 0.5 * np.vdot(G, operator.product(G))
+
+
+def certificate(operator, loss, A, point):
+    """Scores and primal value of A, and its distance to the dual value of a point."""
+    q = A.shape[1]
+    products = operator.product(np.hstack([A, point.multipliers]))
+    F = np.ascontiguousarray(products[:, :q])
+    primal = loss.evaluate(F)[0] + 0.5 * np.vdot(A, F)
+    dual = point.linear - 0.5 * np.vdot(point.multipliers, products[:, q:])
+    return F, primal, primal - dual
 
 
 def directions(operator, label_blocks=True, rounded=False):
@@ -193,6 +238,8 @@ class Direction:
         # products that the hardest system seen through landmarks took
         self.effort = 0
         self.hard = False
+        # whether proximal points proved more than the scores
+        self.proximal = False
 
     def __call__(self, curvature, R, KR, forcing):
         """X, K X and the number of products they took; X is None where rounding forbids it.

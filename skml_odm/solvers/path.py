@@ -22,7 +22,7 @@ import numpy as np
 
 from .auto import EXACT_ROWS, auto
 from .iteration import conclude
-from .newton import KAPPA, directions, newton_steps, proximal_dual_value
+from .newton import KAPPA, directions, dual_point, dual_value, newton_steps
 from .reduced import best_combination
 from .result import Result, relative_gap
 
@@ -241,8 +241,8 @@ class PairPath:
         difference = 0.5 * np.vdot(R, self.operator.product(R))
         if difference > tol * primal:
             kappa = KAPPA * self._direction().diagonal
-            bound = proximal_dual_value(self.operator, one, A, F, kappa)
-            difference = min(difference, primal - bound)
+            point = dual_point(one, one.proximal_points(F, A, kappa))
+            difference = min(difference, primal - dual_value(self.operator, point))
         if relative_gap(primal, difference) <= tol:
             certified = replace(result, primal=primal, difference=difference)
             self.one_sided[loss.C] = OneSided(certified, loss.lower, widest, serial)
