@@ -64,7 +64,8 @@ class FoldMatrices:
 
     def _values(self, kernel, rows):
         matrix = self.sources[SOURCES[kernel.kind]]
-        values = matrix[np.ix_(rows, self.train)]
+        # faster than both at once
+        values = matrix.take(rows, axis=0).take(self.train, axis=1)
         if kernel.kind == "laplacian":
             values *= -kernel.gamma
             return np.exp(values, out=values)

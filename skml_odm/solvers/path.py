@@ -216,9 +216,7 @@ class PairPath:
             for name in Place._fields:
                 self.lines[_line(name, oldest)].remove(oldest)
         if loss.lower > 0.0 and loss.C not in self.one_sided:
-            widest = loss.widest(result.scores)
-            if widest <= loss.upper:
-                self.unproven = loss, result, widest, self.serial
+            self.unproven = loss, result, self.serial
 
     def _one_sided(self, loss, tol):
         """What is known of the one-sided problem with the C of another."""
@@ -228,11 +226,14 @@ class PairPath:
         return self.one_sided.get(loss.C)
 
     def _prove_one_sided(self, tol):
-        """Keep a solution without margins above the interval, if the one-sided problem proves it.
+        """Keep a solution if it has no margin above the interval and the one-sided problem proves it.
 
         Bounds of a problem with μ > 0 may make use of the upper side.
         """
-        loss, result, widest, serial = self.unproven
+        loss, result, serial = self.unproven
+        widest = loss.widest(result.scores)
+        if widest > loss.upper:
+            return
         one = loss.with_parameters(loss.C, 1.0 - loss.lower, 0.0)
         A, F = result.coefficients, result.scores
         value, R = one.evaluate(F)
