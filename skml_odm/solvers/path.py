@@ -226,7 +226,7 @@ class PairPath:
         return self.one_sided.get(loss.C)
 
     def _prove_one_sided(self, tol):
-        """Keep a solution if it has no margin above the interval and the one-sided problem proves it.
+        """Keep a solution that the one-sided problem proves, and that has no margin above the band.
 
         Bounds of a problem with μ > 0 may make use of the upper side.
         """
