@@ -1,20 +1,16 @@
 """Our results next to Table 2 of paper 000.
 
 Parameters that the study has found are written to benchmarks/chosen.json, where other measurements
-find them. A data set that the study has not searched yet is fitted with those of an earlier search,
-and the page says so.
+find them.
 """
 
 import json
-from dataclasses import replace
 
 from ..mlodm import CHOSEN
 from .tables import at_least_as_good, table, title
 
 METHOD = "MLODM"
 MEASURES = ("ranking_loss", "hamming_loss", "one_error", "average_precision")
-# where chosen.json lists the data sets whose whole grid was searched
-WHOLE = "whole grid"
 INTRODUCTION = """\
 # Paper 000: mlODM, our results next to the paper's
 
@@ -50,71 +46,38 @@ NOTES = """\
 def remember(results):
     """Write the parameters that the study has found to benchmarks/chosen.json."""
     chosen = json.loads(CHOSEN.read_text())
-    for data in results.studies["000"].data:
-        for outcome in results.outcomes(data.name, METHOD):
-            chosen[data.name] = outcome.parameters
-            chosen[WHOLE] = sorted({*chosen[WHOLE], data.name})
+    chosen |= {name: outcome.parameters for name, outcome in _known(results).items()}
     CHOSEN.write_text(json.dumps(chosen, indent=2) + "\n")
 
 
-def with_parameters(study, parameters):
-    """The study without a search: parameters by data set."""
-    (classifier,) = study.classifiers
-    fixed = {data.name: parameters[data.name] for data in study.data}
-    return replace(study, classifiers=(replace(classifier, grid={}, on_data=fixed),))
-
-
 def page(results, figures):
-    """The page docs/papers/000.md."""
-    study = results.studies["000"]
-    chosen = json.loads(CHOSEN.read_text())
-    earlier = tuple(data for data in study.data if not results.outcomes(data.name, METHOD))
-    known = {}
-    if earlier:
-        fitted = results.run_study(with_parameters(replace(study, data=earlier), chosen))
-        known = {outcome.data: outcome for outcome in fitted}
-    for data in study.data:
-        if data.name not in known:
-            (known[data.name],) = results.outcomes(data.name, METHOD)
-    names = [data.name for data in study.data]
-    lines = [INTRODUCTION, *_earlier([data.name for data in earlier], chosen[WHOLE])]
+    """The page docs/papers/000.md, of the data sets that are done."""
+    known, lines = _known(results), [INTRODUCTION]
     for measure in MEASURES:
-        lines += [title(measure), "", *_compared(measure, names, known, figures)]
+        lines += [title(measure), "", *_compared(measure, known, figures)]
     lines += ["## Chosen parameters", ""]
     rows = [
-        [name, *(f"{chosen[name][key]:g}" for key in ("C", "gamma", "theta", "mu"))]
-        for name in names
+        [name, *(f"{outcome.parameters[key]:g}" for key in ("C", "gamma", "theta", "mu"))]
+        for name, outcome in known.items()
     ]
     lines += [*table(["data set", "C", "γ", "θ", "μ"], rows), NOTES]
     return "\n".join(lines)
 
 
-def _earlier(names, whole):
-    """What the page says about data sets that the study has not searched."""
-    other_folds = [name for name in names if name in whole]
-    in_parts = [name for name in names if name not in whole]
-    lines = []
-    if other_folds:
-        lines += [
-            f"Not searched by this study yet: {', '.join(other_folds)}. Their parameters come from",
-            "an earlier search over the same grid, with folds of another seed.",
-            "",
-        ]
-    if in_parts:
-        lines += [
-            f"Not searched by this study yet: {', '.join(in_parts)}. Their parameters come from an",
-            "earlier search through the grid in parts, C and γ first, then θ and μ, then C and γ",
-            "around their best.",
-            "",
-        ]
-    return lines
+def _known(results):
+    """The outcome of every data set that is done; a published split has one."""
+    return {
+        data.name: outcome
+        for data in results.studies["000"].data
+        for outcome in results.outcomes(data.name, METHOD)
+    }
 
 
-def _compared(measure, names, known, figures):
+def _compared(measure, known, figures):
     """The table of a measure and a line below it."""
     rows, wins = [], 0
-    for name in names:
-        ours = round(100 * known[name].measures[measure], 2)
+    for name, outcome in known.items():
+        ours = round(100 * outcome.measures[measure], 2)
         if name not in figures:
             rows.append([name, f"{ours:.2f}", "", ""])
             continue
