@@ -74,6 +74,20 @@ def test_single_precision_steps_reach_tight_tolerances(width):
         check(operator, loss, result, tol=1e-7)
 
 
+def test_one_product_proves_a_solution(monkeypatch):
+    """Steps are in single precision; K itself is asked once, for scores and certificate."""
+    _, operator, loss_at = make(2)
+    widths, product = [], operator.product
+    monkeypatch.setattr(operator, "product", lambda V: widths.append(V.shape[1]) or product(V))
+    path = PairPath(operator)
+    losses = [loss_at(2.0**power, 0.2, 0.5) for power in range(8)]
+    for loss in losses:
+        assert path.minimise(loss, tol=TOL, max_iter=2000).converged
+    q = losses[0].shape[1]
+    assert set(widths) == {2 * q}
+    assert len(losses) <= len(widths) <= 1.5 * len(losses)
+
+
 @pytest.mark.parametrize("scale", [1e-60, 1e60])
 def test_kernels_beyond_single_precision(scale):
     rng = np.random.default_rng(8)

@@ -8,8 +8,8 @@ INTRODUCTION = """\
 # Paper 004: mcODM, our results next to the paper's
 
 Written by `python -m benchmarks papers 004` from the studies `benchmarks/papers/004*.toml`.
-Accuracy in per cent, mean ± deviation over ten random splits, 80 % for training, features in [0, 1];
-in brackets the paper's mean. λ and C from 2⁰, 2², …, 2²⁰, θ and μ from 0.2, 0.4, 0.6, 0.8, by
+Accuracy in per cent, mean ± deviation over ten random splits, 80 % for training, features in [0,
+1]; in brackets the paper's mean. λ and C from 2⁰, 2², …, 2²⁰, θ and μ from 0.2, 0.4, 0.6, 0.8, by
 5-fold cross-validation on every training part, of which at most 1000 random rows are used; on
 mnist10k only λ is chosen, with θ = 0.2 and μ = 0.4. The SVMs are scikit-learn's: LinearSVC
 (LIBLINEAR, at its default limit of 1000 iterations), Crammer and Singer's (mcSVM; with LIBLINEAR's
@@ -18,9 +18,9 @@ solver, which stops after 100 000 iterations wherever it is and does so for larg
 2⁸ only, on letter 2⁶, on connect-4 2²), OneVsOneClassifier, OutputCodeClassifier with as many
 random columns as an exhaustive code has (on vowel 110 instead of 1023). The last column is MCODM
 with an RBF kernel, `gamma="scale"`, θ = 0.2 and μ = 0.5, only λ chosen; on satimage and the four
-sets below it three splits, and Nystroem's map of 500 rows instead of the kernel. mnist10k has
-10 000 of the paper's 70 000 rows, svmguide4 300 of 612. A dash: too large for the method here, or
-not run.
+sets below it three splits, and Nystroem's map of 500 rows instead of the kernel. mnist10k has 10
+000 of the paper's 70 000 rows, svmguide4 300 of 612. A dash: too large for the method here, or not
+run.
 """
 MEANS = """\
 † From a run of the same studies on another machine, of which only these means are left.

@@ -19,7 +19,7 @@ Scores, α, gradients and bounds share a lazy factor, ``scale``, which takes the
 step.
 """
 
-from libc.math cimport INFINITY, isnan
+from libc.math cimport INFINITY, isnan, nextafter
 import numpy as np
 
 cdef extern from "_row_blocks.h" nogil:
@@ -32,6 +32,8 @@ cdef extern from "_row_blocks.h" nogil:
         double* up, double* down, const double* column, const int* order, double step,
         double offset, Py_ssize_t n)
     void extremes(const double* values, Py_ssize_t n, double* least, double* most)
+    double least_of(const double* values, Py_ssize_t n)
+    Py_ssize_t next_below(const double* values, Py_ssize_t j, Py_ssize_t n, double limit)
 
 # Steps of length 1 would lose all that is known; exact arithmetic has none.
 cdef double LONGEST = 1.0 - 1e-6
@@ -295,19 +297,19 @@ cdef class Iterate:
 
     cdef void find_vertex(self) noexcept nogil:
         """Look first where the bound is smallest, then wherever it is below the best so far."""
-        cdef Py_ssize_t group, winner = 0
+        cdef Py_ssize_t n = self.q * self.q, group, winner
         cdef double smallest, found
         cdef double* bound = &self.bound[0]
-        for group in range(1, self.q * self.q):
-            if bound[group] < bound[winner]:
-                winner = group
+        # the first that is not above the smallest
+        winner = next_below(bound, 0, n, nextafter(least_of(bound, n), INFINITY))
         bound[winner] = smallest = self.group_slope(winner)
-        for group in range(self.q * self.q):
-            if bound[group] < smallest:
-                bound[group] = found = self.group_slope(group)
-                if found < smallest:
-                    smallest = found
-                    winner = group
+        group = next_below(bound, 0, n, smallest)
+        while group < n:
+            bound[group] = found = self.group_slope(group)
+            if found < smallest:
+                smallest = found
+                winner = group
+            group = next_below(bound, group + 1, n, smallest)
         self.identify(winner, smallest)
 
     cdef inline double group_slope(self, Py_ssize_t group) noexcept nogil:

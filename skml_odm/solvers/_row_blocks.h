@@ -87,8 +87,33 @@ WIDE void wide_extremes(const double *values, ptrdiff_t n, double *least, double
     *least = wide_least(low);
     *most = -wide_least(high);
 }
+
+/* The smallest of n values, a multiple of four. */
+WIDE double wide_least_of(const double *values, ptrdiff_t n)
+{
+    __m256d even = _mm256_set1_pd(INFINITY), odd = even;
+    ptrdiff_t j;
+    for (j = 0; j + 4 < n; j += 8) {
+        even = _mm256_min_pd(even, _mm256_loadu_pd(values + j));
+        odd = _mm256_min_pd(odd, _mm256_loadu_pd(values + j + 4));
+    }
+    if (j < n) even = _mm256_min_pd(even, _mm256_loadu_pd(values + j));
+    return wide_least(_mm256_min_pd(even, odd));
+}
+
+/* Skip four values at a time while all of them are at least limit. */
+WIDE ptrdiff_t wide_skip(const double *values, ptrdiff_t j, ptrdiff_t n, double limit)
+{
+    __m256d limits = _mm256_set1_pd(limit);
+    while (j + 4 <= n && !_mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(values + j), limits,
+                                                           _CMP_LT_OQ)))
+        j += 4;
+    return j;
+}
 #else
 #define HAS_WIDE 0
+#define wide_least_of(values, n) 0.0
+#define wide_skip(values, j, n, limit) 0
 #define wide_smallest_slope(up, down, ridge, blocks, n) 0.0
 #define wide_find_block(up, down, ridge, blocks, n, value) 0
 #define wide_shift_scores(up, down, column, order, step, offset, n)
@@ -96,6 +121,27 @@ WIDE void wide_extremes(const double *values, ptrdiff_t n, double *least, double
 #endif
 
 static inline double smaller(double a, double b) { return a < b ? a : b; }
+
+/* The smallest of some values; infinite if there are none. */
+static inline double least_of(const double *values, ptrdiff_t n)
+{
+    double low = INFINITY;
+    ptrdiff_t j = 0;
+    if (HAS_WIDE) {
+        j = n - n % 4;
+        low = wide_least_of(values, j);
+    }
+    for (; j < n; j++) low = smaller(values[j], low);
+    return low;
+}
+
+/* The first place from j on with a value below limit, or n. */
+static inline ptrdiff_t next_below(const double *values, ptrdiff_t j, ptrdiff_t n, double limit)
+{
+    if (HAS_WIDE) j = wide_skip(values, j, n, limit);
+    while (j < n && !(values[j] < limit)) j++;
+    return j;
+}
 
 /* The smallest slope of a list of blocks; infinite if there are none. */
 static inline double smallest_slope(const double *up, const double *down, const double *ridge,
