@@ -1,6 +1,5 @@
 """Our accuracies next to Table 2 of paper 004, MCODM and four kinds of SVMs."""
 
-from .results import earlier
 from .tables import MISSING, table
 
 METHODS = ("mcSVM", "ovaSVM", "ovoSVM", "ecocSVM", "mcODM", "mcODM, RBF")
@@ -20,16 +19,7 @@ random columns as an exhaustive code has (on vowel 110 instead of 1023; on mnist
 511, and C up to 2⁴). The last column is MCODM with an RBF kernel, `gamma="scale"`, θ = 0.2 and μ =
 0.5, only λ chosen; on satimage and the four sets below it three splits, and Nystroem's map of 500
 rows instead of the kernel. mnist10k has 10 000 of the paper's 70 000 rows, svmguide4 300 of 612. A
-dash: too large for the method here, or not run.
-"""
-MEANS = """\
-† From a run of the same studies on another machine, of which only these means are left.
-"""
-EARLIER = """\
-Figures in italics are not from these studies, which have not been run for them yet, but from the
-script that was there before (`benchmarks/paper_004.py` of commit d7872f9): other random splits, and
-parameters chosen once for each data set, on the first 1000 rows of the first training part; on
-mnist10k λ first, then θ and μ.
+dash: exhaustive codes are too large, in the paper, too.
 """
 CONCLUSION = """
 With a linear kernel mcODM is level with the linear SVMs, not above them. The paper's figures for
@@ -42,22 +32,14 @@ below. Those on connect-4, svmguide4, vehicle, glass and svmguide2 neither kerne
 
 def page(results, figures):
     """The page docs/papers/004.md."""
-    before, means, rows = earlier("004"), earlier("004-means"), []
+    rows = []
     for name, paper in figures.items():
         cells = []
         for method in METHODS:
-            key = f"{name}/{method}"
             accuracies = 100 * results.values(name, method, "subset_accuracy")
+            ours = MISSING
             if len(accuracies):
                 ours = f"{accuracies.mean():.1f} ± {accuracies.std():.1f}"
-            elif key in means:
-                ours = "{:.1f} ± {:.1f} †".format(*means[key])
-            elif before.get(key):
-                ours = "*{:.1f} ± {:.1f}*".format(*before[key])
-            else:
-                ours = MISSING
             cells.append(ours + (f" ({paper[method]})" if method in paper else ""))
         rows.append([name, *cells])
-    lines = table(["data set", *METHODS], rows)
-    notes = [note for sign, note in (("†", MEANS), ("*", EARLIER)) if sign in "".join(lines)]
-    return "\n".join([INTRODUCTION, *notes, *lines, CONCLUSION])
+    return "\n".join([INTRODUCTION, *table(["data set", *METHODS], rows), CONCLUSION])
