@@ -158,8 +158,9 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
         KX *= t
         A += X
         F += KX
-        previous, fresh, exact = primal, False, False
-        soon, point = rounded and gap <= SOON * tol, None
+        expected = gap <= SOON * tol
+        soon, point = expected and rounded, None
+        previous, fresh, exact = primal, False, expected and not rounded
         del X, KX, R, KR
         iteration += 1
         last = yield Step(gap, n_products)
