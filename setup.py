@@ -34,6 +34,7 @@ MODULES = [
     "skml_odm.solvers._sorted_pairs",
     "skml_odm.solvers._block",
     "skml_odm.solvers._label_blocks",
+    "skml_odm.solvers._label_systems",
     "skml_odm.solvers._m3",
     "skml_odm.solvers._circulation",
     "skml_odm.solvers._confidence_loss",

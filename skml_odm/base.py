@@ -175,8 +175,7 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         alone = n_labels == 1 and self.needs_pairs
         pairs = np.hstack([indicator, ~indicator]) if alone else indicator
         with self._within_precision():
-            operator, eigenvectors = self._sharing.operator(self, X)
-            result = self._solve(X, operator, pairs, sample_weight)
+            result, operator, eigenvectors = self._solution(X, pairs, sample_weight)
         self._warn_unless_converged(result)
 
         coefficients = for_original_kernel(result.coefficients[:, :n_labels], eigenvectors)
@@ -191,6 +190,21 @@ class KernelLabelRanker(KernelModel, LabelRanker):
             self, threshold, scores, labels, sample_weight, result.margin
         )
         return self
+
+    def _solution(self, X, indicator, sample_weight):
+        """The result, the operator it belongs to, and eigenvectors if K was indefinite."""
+        lean = self._sharing.lean_operator(self, X, indicator.shape[1])
+        if lean is not None:
+            try:
+                result = self._solve(X, lean, indicator, sample_weight)
+                if result.converged or result.n_iter >= self.max_iter:
+                    return result, lean, None
+            except FloatingPointError:
+                # what single precision cannot hold, double precision may
+                pass
+            del lean
+        operator, eigenvectors = self._sharing.operator(self, X)
+        return self._solve(X, operator, indicator, sample_weight), operator, eigenvectors
 
     def label_scores(self, X):
         """Scores of all labels: the larger, the more relevant.

@@ -10,8 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .kernels import Kernel, semidefinite_part
+from .lean_operator import LeanOperator
 from .operators import ChunkedOperator, KernelOperator, LinearOperator
 from .sharing import ALONE, Alone
+from .solvers.auto import EXACT_ROWS
 from .validation import (
     check_bool,
     check_real,
@@ -22,6 +24,9 @@ from .validation import (
 
 # Kernel values computed at a time when new rows are scored.
 SCORED_ENTRIES = 4_000_000
+
+# Rows per label below which K has to leave room for the arrays of a solver.
+ROWS_PER_LABEL = 22
 
 
 class KernelModel(BaseEstimator):
@@ -34,6 +39,8 @@ class KernelModel(BaseEstimator):
     trade_off: ClassVar[str] = "C"
     # what makes a problem easier to solve
     ease: ClassVar[str] = "lower C"
+    # whether the solver makes do with a LeanOperator
+    lean: ClassVar[bool] = False
     # precisions of X that a linear kernel takes as they are
     linear_precisions: ClassVar[tuple] = (np.float64,)
     # what fits on the same rows have in common; a search lends more
@@ -96,6 +103,19 @@ class KernelModel(BaseEstimator):
             precision = np.finfo(K.dtype).eps
             K, eigenvectors = semidefinite_part(K.astype(np.float64, copy=False), precision)
         return KernelOperator(K, self.fit_intercept), eigenvectors
+
+    def _lean_operator(self, X, n_labels):
+        """K of the training rows that leaves room for a solver's arrays, or None.
+
+        So many labels come with so few rows that Newton's method would take more than half as much
+        memory as K in double precision does.
+        """
+        m = X.shape[0]
+        many_labels = EXACT_ROWS < m < ROWS_PER_LABEL * n_labels
+        fits = 8.0 * m**2 <= 1e6 * self.cache_size
+        if self.lean and many_labels and fits and self._kernel.bounded:
+            return LeanOperator(self._kernel, X, self.fit_intercept)
+        return None
 
     def _no_room(self, n_rows, why=""):
         """The error of a kernel that only works with its whole matrix in memory."""

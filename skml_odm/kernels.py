@@ -94,6 +94,21 @@ class Kernel:
             _check_symmetric(K)
         return K
 
+    def strips(self, X, n_rows):
+        """The lower half of ``matrix(X)``: slices of ``n_rows`` rows, and K[rows, :stop]."""
+        if self.kind == "rbf":
+            X = X if self.center is None else X - self.center
+            yield from gaussian_strips(X, self.gamma, n_rows)
+            return
+        for start in range(0, X.shape[0], n_rows):
+            rows = slice(start, min(start + n_rows, X.shape[0]))
+            yield rows, self.between(X[rows], X[: rows.stop])
+
+    @property
+    def bounded(self):
+        """Whether it is semidefinite and no value is above 1."""
+        return self.kind in ("rbf", "cosine", "laplacian")
+
     @property
     def always_semidefinite(self):
         return self.kind in ("linear", "rbf", "cosine", "laplacian") or (
@@ -137,8 +152,18 @@ def gaussian_kernel(X, gamma):
     scikit-learn's ``rbf_kernel`` holds two matrices of the result's size while it works (three for
     sparse data); this one fills half of a single one in place and mirrors it.
     """
+    K = np.empty((X.shape[0],) * 2)
+    for rows, strip in gaussian_strips(X, gamma, ROWS_PER_CALL, K):
+        K[: rows.start, rows] = strip[:, : rows.start].T
+    return K
+
+
+def gaussian_strips(X, gamma, n_rows, K=None):
+    """The lower half of a Gaussian kernel's matrix: slices of ``n_rows`` rows, and K[rows, :stop].
+
+    They are parts of a matrix K where one is given to be filled.
+    """
     m = X.shape[0]
-    K = np.empty((m, m))
     if sparse.issparse(X):
         X = canonical(X)
         by_column = canonical(X.tocsc())
@@ -150,16 +175,15 @@ def gaussian_kernel(X, gamma):
             parts += [matrix.indices.astype(kind, copy=False), matrix.data]
     norms = row_norms(X, squared=True)
     check_distances(norms, gamma)
-    for start in range(0, m, ROWS_PER_CALL):
-        stop = min(start + ROWS_PER_CALL, m)
-        block = K[start:stop, :stop]
+    for start in range(0, m, n_rows):
+        stop = min(start + n_rows, m)
+        strip = np.empty((stop - start, stop)) if K is None else K[start:stop, :stop]
         if sparse.issparse(X):
-            sparse_gram_rows(*parts, start, block)
+            sparse_gram_rows(*parts, start, strip)
         else:
-            np.matmul(X[start:stop], X[:stop].T, out=block)
-        gaussian_rows(block, norms, start, gamma)
-        K[:start, start:stop] = block[:, :start].T
-    return K
+            np.matmul(X[start:stop], X[:stop].T, out=strip)
+        gaussian_rows(strip, norms, start, gamma)
+        yield slice(start, stop), strip
 
 
 def check_distances(squared_norms, gamma):

@@ -149,12 +149,16 @@ class PairLoss(LabelPairs):
         """The Hessian at ``scores``, as Newton's method takes it."""
         return PairCurvature(self, scores)
 
-    def hessian_product(self, scores, direction):
-        """Return the generalised Hessian of L at ``scores`` applied to ``direction``."""
-        result = np.empty(self.shape)
+    def hessian_product(self, scores, direction, shift=None):
+        """Return the generalised Hessian of L at ``scores`` applied to ``direction + shift``.
+
+        ``shift`` is a row that is added to all rows of ``direction``, in double precision.
+        """
+        result = np.empty_like(direction)
+        shift = np.zeros(self.shape[1]) if shift is None else shift
         for rows in self._row_chunks:
             _pair_loss.hessian_product(
-                scores[rows], direction[rows], *self.rows(rows), result[rows]
+                scores[rows], direction[rows], shift, *self.rows(rows), result[rows]
             )
         return result
 
@@ -282,9 +286,9 @@ class PairCurvature:
     loss: PairLoss
     scores: np.ndarray
 
-    def product(self, V):
-        """D V."""
-        return self.loss.hessian_product(self.scores, V)
+    def product(self, V, shift=None):
+        """D V, or D (V + shift) for a row that is added to all rows of V."""
+        return self.loss.hessian_product(self.scores, V, shift)
 
     def diagonal(self):
         """The diagonal of D (m × q)."""

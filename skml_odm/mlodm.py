@@ -118,6 +118,7 @@ class MLODM(KernelLabelRanker):
     """
 
     solvers = SOLVERS
+    lean = True
 
     def __init__(
         self,

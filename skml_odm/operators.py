@@ -2,8 +2,8 @@
 
 Every operator offers the same few things, and no solver needs more:
 
-``product(V)``
-    K V.
+``product(V)``, ``product_and_square(V, W)``
+    K V; K V and ⟨W, K W⟩.
 ``product_rows(rows, V)``, ``spread(rows, V)``, ``gram(rows)``
     K[rows, :] V, K[:, rows] V and K among the rows, for a slice or an array of row numbers, without
     the intercept.
@@ -30,14 +30,27 @@ from sklearn.utils.extmath import row_norms
 # One BLAS call does about this many multiplications, so that Ctrl-C is noticed soon.
 WORK_PER_CALL = 4_000_000_000
 
-# BLAS is faster with whole groups of so many columns, even if some of them are zero.
+# With few columns, BLAS is faster with whole groups of so many, even if some of them are zero.
 GROUP = 8
+FEW_COLUMNS = 24
 
 # Rows of a kernel matrix that are computed at a time.
 CHUNK_ROWS = 256
 
 
-class KernelOperator:
+class Operator:
+    """What all operators have in common."""
+
+    def product(self, V):
+        raise NotImplementedError
+
+    def product_and_square(self, V, W):
+        q = V.shape[1]
+        products = self.product(np.hstack([V, W]))
+        return np.ascontiguousarray(products[:, :q]), np.vdot(W, products[:, q:])
+
+
+class KernelOperator(Operator):
     """A kernel matrix in memory.
 
     Parameters
@@ -58,21 +71,27 @@ class KernelOperator:
     def product(self, V):
         result = self._times(V)
         if self.intercept:
-            # the sums of columns, faster than by sum
+            # faster than by sum
             result += self._intercepts @ V
         return result
 
     def _times(self, V):
-        """K V without the intercept, as (Vᵀ K)ᵀ: so BLAS is faster with few columns."""
+        """K V without the intercept; few columns as (Vᵀ K)ᵀ, for so BLAS is faster."""
         m, q = V.shape
-        left = np.zeros((-(-q // GROUP) * GROUP, m), dtype=self.matrix.dtype)
+        step = max(1, WORK_PER_CALL // max(1, V.size))
+        if q >= FEW_COLUMNS:
+            result = np.empty_like(V)
+            for start in range(0, m, step):
+                rows = slice(start, start + step)
+                np.matmul(self.matrix[rows], V, out=result[rows])
+            return result
+        left = np.zeros((-(-q // GROUP) * GROUP, m), dtype=V.dtype)
         left[:q] = V.T
         result = np.empty_like(left)
-        step = max(1, WORK_PER_CALL // max(1, left.size))
         for start in range(0, m, step):
             columns = slice(start, start + step)
             np.matmul(left, self.matrix[:, columns], out=result[:, columns])
-        return np.ascontiguousarray(result[:q].T, dtype=float)
+        return np.ascontiguousarray(result[:q].T)
 
     def product_rows(self, rows, V):
         return self.matrix[rows] @ V
@@ -101,19 +120,38 @@ class KernelOperator:
 class RoundedOperator(KernelOperator):
     """A kernel matrix in single precision, for steps that are checked against K itself.
 
-    The mean of its entries is taken from them and joins the intercept: what is left of a wide
-    kernel, whose entries are nearly equal, keeps its digits.
+    A constant near the mean of K's entries is taken from them and joins the intercept: what is left
+    of a wide kernel, whose entries are nearly equal, keeps its digits.
 
     Parameters
     ----------
-    operator : KernelOperator
+    matrix : ndarray of shape (m, m), float32
+        K minus the constant.
+    constant : float
+    intercept : float
+        That of K.
     """
 
-    def __init__(self, operator):
+    def __init__(self, matrix, constant, intercept):
+        super().__init__(matrix, intercept + constant)
+
+    @classmethod
+    def of(cls, operator):
+        """A kernel matrix in memory, rounded."""
         mean = operator.matrix.mean()
         rounded = np.empty(operator.shape, dtype=np.float32)
         np.subtract(operator.matrix, mean, out=rounded, casting="same_kind")
-        super().__init__(rounded, operator.intercept + mean)
+        return cls(rounded, mean, operator.intercept)
+
+    def _times(self, V):
+        return super()._times(V.astype(np.float32)).astype(float)
+
+    def product_in_parts(self, V):
+        """K V in single precision, its intercept apart: an m × q array and a row of q numbers.
+
+        Adding them would cost the digits of one or of the other.
+        """
+        return super()._times(V), self.intercept * V.sum(axis=0, dtype=float)
 
     def product_rows(self, rows, V):
         return super().product_rows(rows, V.astype(np.float32)).astype(float)
@@ -125,7 +163,7 @@ class RoundedOperator(KernelOperator):
         return super().gram(rows).astype(float)
 
 
-class ChunkedOperator:
+class ChunkedOperator(Operator):
     """A kernel matrix that is too large to be kept: its rows are computed when they are needed.
 
     The first rows are kept as far as there is room. Of the others, a product needs the part below
@@ -237,7 +275,7 @@ class _KernelFollower:
         pass
 
 
-class LinearOperator:
+class LinearOperator(Operator):
     """The linear kernel X Xᵀ, dense or CSR, without ever forming an m × m matrix.
 
     Parameters

@@ -111,6 +111,7 @@ class RankLSVM(KernelLabelRanker):
     """
 
     solvers: ClassVar[Collection[str]] = ("auto", "newton", "bcd")
+    lean = True
 
     def __init__(
         self,

@@ -15,6 +15,9 @@ from .validation import check_choice, check_real
 # How far beyond the outermost score a cut lies: half of the margin that pairs are trained to have.
 HALF_MARGIN = 0.5
 
+# Scores that are sorted at a time, so that memory stays small beside what a fit has taken before.
+SCORES_PER_CALL = 2**12
+
 
 def optimal_cuts(scores, indicator, weight=None):
     """For each row, the cut that misclassifies the least weight of its entries.
@@ -33,6 +36,13 @@ def optimal_cuts(scores, indicator, weight=None):
     -------
     ndarray of shape (n,)
     """
+    n, q = scores.shape
+    step = max(1, SCORES_PER_CALL // q)
+    parts = [slice(start, start + step) for start in range(0, n, step)]
+    return np.concatenate([_optimal_cuts(scores[p], indicator[p], weight) for p in parts])
+
+
+def _optimal_cuts(scores, indicator, weight):
     n, q = scores.shape
     order = np.argsort(scores, axis=1)
     ranked = np.take_along_axis(scores, order, axis=1)
@@ -74,8 +84,9 @@ class RegressionThreshold:
     def fit(self, scores, indicator, sample_weight=None, margin=1.0):
         root = np.ones(len(scores)) if sample_weight is None else np.sqrt(sample_weight)
         scores = scores / margin
-        design = np.column_stack([scores, np.ones(len(scores))]) * root[:, None]
         cuts = optimal_cuts(scores, indicator) * root
+        design = np.column_stack([scores, np.ones(len(scores))])
+        design *= root[:, None]
         solution = np.linalg.lstsq(design, cuts, rcond=None)[0]
         self.coef_, self.intercept_ = solution[:-1], float(margin * solution[-1])
         return self

@@ -282,3 +282,15 @@ def test_proximal_points_are_stationary(C, n_relevant, grid):
     points = loss.proximal_points(scores, coefficients, kappa)
     expected = scores - kappa * coefficients + kappa * loss.evaluate(points)[1]
     np.testing.assert_allclose(points, expected, atol=1e-13 * (1 + C))
+
+
+def test_hessian_products_of_shifted_rows_in_single_precision():
+    rng = np.random.default_rng(0)
+    loss = PairLoss(rng.random((20, 6)) < 0.4, 3.0, 0.1, 0.5)
+    F, V, shift = rng.normal(size=(20, 6)), rng.normal(size=(20, 6)), rng.normal(size=6)
+    curvature = loss.curvature(F)
+    expected = curvature.product(V + shift)
+    np.testing.assert_allclose(curvature.product(V, shift), expected, atol=1e-12)
+    rounded = curvature.product(V.astype(np.float32), shift)
+    assert rounded.dtype == np.float32
+    np.testing.assert_allclose(rounded, expected, atol=1e-5)

@@ -60,7 +60,7 @@ def test_single_precision_keeps_what_tells_rows_apart(gamma):
     """Entries of a wide kernel are 1 − ε; the products of differences need the digits of ε."""
     X, V, _ = random_rows()
     exact = KernelOperator(gaussian_kernel(X, gamma), True)
-    rounded = RoundedOperator(exact)
+    rounded = RoundedOperator.of(exact)
     V -= V.mean(axis=0)
     expected = exact.product(V)
     np.testing.assert_allclose(rounded.product(V), expected, atol=1e-5 * np.abs(expected).max())

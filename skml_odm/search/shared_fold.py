@@ -59,6 +59,10 @@ class SharedFold(Alone):
         key = (*_key(estimator._kernel), estimator.fit_intercept, X.shape[0])
         return _only(self.operators, key, lambda: super(SharedFold, self).operator(estimator, X))
 
+    def lean_operator(self, estimator, X, n_labels):
+        # K is in memory for all of them
+        return None
+
     def matrix(self, kernel, X):
         if self.matrices.can(kernel) and X.shape[0] == len(self.matrices.train):
             return self.matrices.training(kernel)

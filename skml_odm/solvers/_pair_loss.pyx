@@ -11,6 +11,7 @@ For scores F (m × q) and row weights c, with the relevant labels Y_i and irrele
 relevant or irrelevant labels have no pair and contribute zero.
 """
 
+from cython cimport floating
 from libc.stdlib cimport free, malloc
 from skml_odm.solvers._pairs cimport pair_curvature
 from skml_odm.solvers._sorted_pairs cimport (
@@ -58,16 +59,17 @@ def evaluate(
 
 def hessian_product(
     const double[:, ::1] scores,
-    const double[:, ::1] direction,
+    const floating[:, ::1] direction,
+    const double[::1] shift,
     const int[:, ::1] order,
     const int[::1] n_relevant,
     const double[::1] weight,
     double lower,
     double upper,
     double mu,
-    double[:, ::1] result,
+    floating[:, ::1] result,
 ):
-    """Write D(scores)[direction] into ``result``."""
+    """Write D(scores)[direction + shift] into ``result``; all rows are shifted by the same."""
     cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, p
     cdef double* row = <double*> malloc((3 * q + bucket_workspace(q)) * sizeof(double))
     cdef double* step = row + q
@@ -83,10 +85,10 @@ def hessian_product(
                 continue
             for j in range(q):
                 row[j] = scores[i, order[i, j]]
-                step[j] = direction[i, order[i, j]]
+                step[j] = direction[i, order[i, j]] + shift[order[i, j]]
             row_hessian_product(row, step, p, q, weight[i], lower, upper, mu, out, row + 3 * q)
             for j in range(q):
-                result[i, order[i, j]] = out[j]
+                result[i, order[i, j]] = <floating> out[j]
     free(row)
 
 

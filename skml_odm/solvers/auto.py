@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from ..lean_operator import LeanOperator
 from .bcd import bcd_epochs
 from .features import has_few_features, preparation
 from .iteration import conclude
@@ -52,10 +53,14 @@ def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
         limits = FEATURE_PATIENCE + preparation(operator), WINDOW
     else:
         limits = (SPARSE_PATIENCE, SPARSE_WINDOW) if operator.by_rows else (PATIENCE, WINDOW)
-    return take_turns(descent, second_order, lambda runner: _slow(runner.gaps, tol, *limits), tol)
+    # two solvers at work take too much memory where that is scarce
+    together = not isinstance(operator, LeanOperator)
+    return take_turns(
+        descent, second_order, lambda runner: _slow(runner.gaps, tol, *limits), tol, together
+    )
 
 
-def take_turns(descent, second_order, is_slow, tol):
+def take_turns(descent, second_order, is_slow, tol, together=True):
     """Run two solvers of one problem until one of them is done, and return the better result.
 
     Parameters
@@ -65,12 +70,16 @@ def take_turns(descent, second_order, is_slow, tol):
     is_slow : callable
         Takes the first runner.
     tol : float
+    together : bool
+        Whether both may be at work. If not, the first ends when it is slow.
     """
     share = 0
     while descent.running or second_order.running:
         spent = 0
         while descent.running and (spent < share or not is_slow(descent)):
             spent += descent.advance(second_order)
+        if descent.running and not together:
+            descent.stop()
         share = max(FIRST_TURN, 2 * spent)
         spent = 0
         while second_order.running and not descent.converged and spent < share:
@@ -121,6 +130,11 @@ class Runner:
             return step.n_products
         self.running = False
         return 0
+
+    def stop(self):
+        """Forget all that was done, to free its memory."""
+        self.steps.close()
+        self.running = False
 
     def finish(self):
         """The result so far, or None if there is none."""

@@ -55,9 +55,11 @@ class FeatureDirection:
         False: no system is so hard that it has to be factored.
     proximal : bool
         Whether proximal points proved more than the scores.
+    takes_product : bool
+        Whether K R is used.
     """
 
-    hard = proximal = False
+    hard = proximal = takes_product = False
 
     def __init__(self, operator):
         self.operator = operator

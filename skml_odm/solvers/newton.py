@@ -18,9 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from ..lean_operator import LeanOperator
 from ..operators import RoundedOperator
 from .features import FeatureDirection, has_few_features
 from .iteration import Step, finish
+from .lean import LeanDirection
 from .preconditioners import LabelPreconditioner, LandmarkPreconditioner
 from .result import Result, Trace, relative_gap
 
@@ -101,6 +103,8 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
     iteration = 0
     previous = np.inf
     fresh, exact, last = scores is None, False, False
+    # whether single precision has failed
+    exacting = False
     # whether the next point is expected to be good enough, and the dual point that says so
     soon, point = False, None
     while True:
@@ -108,8 +112,10 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
             # a product for both, and only one, with K itself
             foreseen = point is None
             if foreseen:
-                S = loss.proximal_points(F, A, kappa) if direction.proximal else F
-                point = dual_point(loss, S)
+                point = dual_point(
+                    loss, loss.proximal_points(F, A, kappa) if direction.proximal else F
+                )
+            del F
             F, primal, difference = certificate(operator, loss, A, point)
             fresh, soon, point = True, False, None
             gap = relative_gap(primal, difference)
@@ -125,6 +131,8 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
         primal, R = residual(loss, A, F)
         KR = K.product(R)
         difference = 0.5 * np.vdot(R, KR)
+        if not direction.takes_product:
+            KR = None
         # the last step's decrease tells how far there is to go: look closer near the end only
         if iteration == 0 and start is not None:
             close = difference <= PROMISING * tol * primal
@@ -136,6 +144,10 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
             if other < difference:
                 difference, point = other, proximal
                 direction.proximal = True
+            del proximal
+        if K is not operator:
+            # rounding may take the bound beyond the value, and proves nothing
+            difference = max(difference, 0.0)
         gap = relative_gap(primal, difference)
         ends = last or gap <= tol
         if ends and not (fresh and K is operator):
@@ -148,20 +160,24 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
             break
         # accurate enough for fast convergence, but no more than the tolerance asks for
         forcing = min(0.3, max(gap**0.5, (0.1 * tol / gap) ** 0.5))
+        point = None
         X, KX, n_products = direction(loss.curvature(F), R, KR, forcing)
+        del R, KR
+        if exact and rounded and X is not None:
+            KX = operator.product(X)
         t = 0.0 if X is None else step_length(loss, F, X, KX)
         if t == 0.0:
-            # rounding leaves no direction to go, perhaps only that of the scores
-            last, exact = exact or not rounded, True
+            # rounding leaves no direction to go, perhaps only that of scores and products
+            last, exact, exacting = exact or not rounded, True, True
             continue
         X *= t
         KX *= t
         A += X
         F += KX
         expected = gap <= SOON * tol
-        soon, point = expected and rounded, None
-        previous, fresh, exact = primal, False, expected and not rounded
-        del X, KX, R, KR
+        soon = expected and rounded and not exacting
+        previous, fresh, exact = primal, False, exacting or (expected and not rounded)
+        del X, KX
         iteration += 1
         last = yield Step(gap, n_products)
     b = operator.intercept * A.sum(axis=0)
@@ -196,12 +212,9 @@ def dual_value(operator, point):
 
 def certificate(operator, loss, A, point):
     """Scores and primal value of A, and its distance to the dual value of a point."""
-    q = A.shape[1]
-    products = operator.product(np.hstack([A, point.multipliers]))
-    F = np.ascontiguousarray(products[:, :q])
+    F, square = operator.product_and_square(A, point.multipliers)
     primal = loss.evaluate(F)[0] + 0.5 * np.vdot(A, F)
-    dual = point.linear - 0.5 * np.vdot(point.multipliers, products[:, q:])
-    return F, primal, primal - dual
+    return F, primal, primal - (point.linear - 0.5 * square)
 
 
 def directions(operator, label_blocks=True, rounded=False):
@@ -211,11 +224,13 @@ def directions(operator, label_blocks=True, rounded=False):
     """
     if has_few_features(operator):
         return FeatureDirection(operator)
+    if isinstance(operator, LeanOperator):
+        return LeanDirection(operator.rounded)
     if rounded and operator.matrix is not None:
         # no entry of K is larger than the largest on its diagonal
         largest = operator.diagonal().max()
         if 1.0 / MOST_ROUNDED < largest < MOST_ROUNDED:
-            return Direction(RoundedOperator(operator), label_blocks)
+            return Direction(RoundedOperator.of(operator), label_blocks)
     return Direction(operator, label_blocks)
 
 
@@ -229,6 +244,8 @@ class Direction:
     label_blocks : bool
         Whether rows of R and D sum to zero, so that label blocks may serve as preconditioner.
     """
+
+    takes_product = True
 
     def __init__(self, operator, label_blocks=True):
         self.operator = operator
