@@ -175,12 +175,17 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         alone = n_labels == 1 and self.needs_pairs
         pairs = np.hstack([indicator, ~indicator]) if alone else indicator
         with self._within_precision():
-            result, operator, eigenvectors = self._solution(X, pairs, sample_weight)
+            operator = eigenvectors = None
+            result = self._lean_solution(X, pairs, sample_weight)
+            if result is None:
+                operator, eigenvectors = self._sharing.operator(self, X)
+                result = self._solve(X, operator, pairs, sample_weight)
         self._warn_unless_converged(result)
 
         coefficients = for_original_kernel(result.coefficients[:, :n_labels], eigenvectors)
-        is_linear = isinstance(operator, LinearOperator)
-        weights = operator.weights(coefficients) if is_linear else None
+        weights = None
+        if isinstance(operator, LinearOperator):
+            weights = operator.weights(coefficients)
         self._keep(X, result, coefficients, result.intercept[:n_labels], weights)
         # the kernel matrix is not needed any more; thresholds are
         del operator, eigenvectors
@@ -191,20 +196,17 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         )
         return self
 
-    def _solution(self, X, indicator, sample_weight):
-        """The result, the operator it belongs to, and eigenvectors if K was indefinite."""
-        lean = self._sharing.lean_operator(self, X, indicator.shape[1])
-        if lean is not None:
-            try:
-                result = self._solve(X, lean, indicator, sample_weight)
-                if result.converged or result.n_iter >= self.max_iter:
-                    return result, lean, None
-            except FloatingPointError:
-                # what single precision cannot hold, double precision may
-                pass
-            del lean
-        operator, eigenvectors = self._sharing.operator(self, X)
-        return self._solve(X, operator, indicator, sample_weight), operator, eigenvectors
+    def _lean_solution(self, X, indicator, sample_weight):
+        """The result with little memory; None where that is not asked for or does not do."""
+        operator = self._sharing.lean_operator(self, X, indicator.shape[1])
+        if operator is None:
+            return None
+        try:
+            result = self._solve(X, operator, indicator, sample_weight)
+        except FloatingPointError:
+            # what single precision cannot hold, double precision may
+            return None
+        return result if result.converged or result.n_iter >= self.max_iter else None
 
     def label_scores(self, X):
         """Scores of all labels: the larger, the more relevant.
