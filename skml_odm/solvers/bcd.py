@@ -2,13 +2,13 @@
 
 The instances are visited panel by panel. At a panel the scores K[panel, :] A come from one matrix
 product; its blocks are then solved one after the other, in random order, with nothing but the
-panel's own small Gram matrix. That is visited twice: the second visit needs no product, and gains
-most of what another epoch would. An epoch so costs little more than one product K A, and the
-iterates are those of plain block coordinate descent. Sparse features have no fast products: there
-the rows are visited one by one, with explicit weights Xᵀ A.
+panel's own small Gram matrix. With many rows a panel is visited twice: the second visit needs no
+product, and gains much of what another epoch would. An epoch so costs little more than one product
+K A, and the iterates are those of plain block coordinate descent. Sparse features have no fast
+products: there the rows are visited one by one, with explicit weights Xᵀ A.
 
-Where K is in memory, a panel's changes are carried over to the scores of all rows at once: the same
-work, and the duality gap can be looked at any time, before an epoch is over.
+Where K is in memory and large, a panel's changes are carried over to the scores of all rows at
+once: the same work, and the duality gap can be looked at before an epoch is over.
 
 A panel holds evenly spaced rows: a view of K, and a mixture of classes even where the data are
 sorted by class. The spacing changes from epoch to epoch. With the same panels every time, the rows
@@ -39,10 +39,14 @@ from .row_ascent import PANEL_ROWS, LinearVisits
 # Panels are made with one of this many spacings of rows, chosen anew for each epoch.
 N_SPACINGS = 8
 
-INTERCEPT_LANDMARKS = 32
+INTERCEPT_LANDMARKS = 64
 
 # A block whose gap is below this share of what it may contribute to ``tol`` is left as it is.
 NEGLIGIBLE = 0.03
+
+# With fewer rows K stays in the cache, and products take less time than blocks: then neither second
+# visits nor looks within an epoch pay.
+LARGE = 512
 
 # Where the scores of all rows are known, the intercept is moved after every part of an epoch, and
 # the gap is looked at if ``tol`` is at least this share of the last one seen.
@@ -51,7 +55,7 @@ NEAR = 0.2
 
 
 class ExactBlocks:
-    """Solve every block exactly."""
+    """Solve every block exactly; ``n_visits`` times while its panel is at hand."""
 
     n_visits = 2
 
@@ -215,14 +219,15 @@ class PanelSweep:
     def __init__(self, operator, loss, blocks, A, conjugate, b, met):
         self.operator, self.blocks = operator, blocks(loss)
         self.A, self.conjugate, self.b, self.met = A, conjugate, b, met
-        self.knows_all = operator.matrix is not None
+        self.knows_all = operator.matrix is not None and len(A) >= LARGE
+        self.n_visits = self.blocks.n_visits if len(A) >= LARGE else 1
         self.current: Any = AllScores(operator, A) if self.knows_all else Followed(operator, A)
         self.started = False
 
     def __call__(self, rng, gap, negligible):
         surplus = gain = change = 0.0
         # the first panels have no history to mix
-        n_spacings = N_SPACINGS if self.started else 1
+        n_spacings = N_SPACINGS if self.started or not self.knows_all else 1
         self.started = True
         all_panels = list(panels(len(self.A), rng, n_spacings))
         n_parts = N_PARTS if self.knows_all else 1
@@ -232,7 +237,7 @@ class PanelSweep:
             self.met[rows] = scores.T
             before = self.A[rows].copy()
             gram = self.operator.gram(rows)
-            for visit in range(self.blocks.n_visits):
+            for visit in range(self.n_visits):
                 start = self.A[rows].copy()
                 panel_surplus, panel_gain = self.blocks.sweep(
                     gap,
@@ -248,11 +253,10 @@ class PanelSweep:
                 # the second visit meets what the first one has left
                 surplus += 0.0 if visit else panel_surplus
                 gain += panel_gain
-                if visit + 1 < self.blocks.n_visits:
+                if visit + 1 < self.n_visits:
                     scores += (self.A[rows] - start).T @ gram
-            changes = self.A[rows] - before
             self.current.changed(rows, before)
-            change += changes.sum(axis=0)
+            change += (self.A[rows] - before).sum(axis=0)
             if number * n_parts // len(all_panels) > (number - 1) * n_parts // len(all_panels):
                 yield surplus, gain, change
                 surplus = gain = change = 0.0
@@ -345,8 +349,8 @@ class InterceptStep:
             self.length *= 0.5
         self.last = residual
         self.n_calls += 1
-        # the curvature settles: after 1, 2, 4, 8, 16, … calls it is worth computing anew
-        if self.n_calls & (self.n_calls - 1) == 0:
+        # the curvature settles: after 1, 2, 3, 4, 8, 16, … calls it is worth computing anew
+        if self.n_calls <= 4 or self.n_calls & (self.n_calls - 1) == 0:
             self.modes = self.loss.curvature_modes(scores())
             self.response = self.landmarks.constant_response(self.modes.values)
         step = self.modes.split(residual) / (1.0 + self.response)
