@@ -238,7 +238,7 @@ class PanelSweep:
             before = self.A[rows].copy()
             gram = self.operator.gram(rows)
             for visit in range(self.n_visits):
-                start = self.A[rows].copy()
+                start = self.A[rows].copy() if visit + 1 < self.n_visits else None
                 panel_surplus, panel_gain = self.blocks.sweep(
                     gap,
                     negligible,
@@ -253,7 +253,7 @@ class PanelSweep:
                 # the second visit meets what the first one has left
                 surplus += 0.0 if visit else panel_surplus
                 gain += panel_gain
-                if visit + 1 < self.n_visits:
+                if start is not None:
                     scores += (self.A[rows] - start).T @ gram
             self.current.changed(rows, before)
             change += (self.A[rows] - before).sum(axis=0)
