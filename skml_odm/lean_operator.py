@@ -4,6 +4,8 @@ Where labels are many, a solver's arrays of rows and labels take as much memory 
 leaves room for them: it takes half a kernel matrix.
 """
 
+from copy import copy
+
 import numpy as np
 
 from .operators import ChunkedOperator, RoundedOperator
@@ -64,6 +66,12 @@ class LeanOperator(ChunkedOperator):
             if W is not None:
                 square += self.intercept * np.sum(W.sum(axis=0) ** 2)
         return result, square
+
+    def with_intercept(self, intercept):
+        other = copy(self)
+        other.intercept = float(intercept)
+        other.rounded = RoundedOperator(self.rounded.matrix, self.constant, other.intercept)
+        return other
 
     def product_rows(self, rows, V):
         return self.rounded.product_rows(rows, V) + self.constant * V.sum(axis=0)

@@ -57,6 +57,9 @@ def test_products_have_double_precision_and_parts_single(kind, form, intercept):
         np.testing.assert_allclose(operator.gram(rows), K[rows][:, rows], atol=1e-6)
     assert operator.rounded.matrix.dtype == np.float32
     assert operator.matrix is None
+    shifted = operator.with_intercept(2.0)
+    np.testing.assert_allclose(shifted.product(V), (K + 2.0) @ V, atol=1e-11)
+    np.testing.assert_allclose(shifted.rounded.product(V), (K + 2.0) @ V, atol=1e-4)
 
 
 def test_parts_of_a_product_add_up():

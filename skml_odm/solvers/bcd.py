@@ -148,14 +148,13 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
     seen = 1.0
     negligible = 0.0
     epoch = 0
-    total = np.zeros(q)
     while not last:
         epoch += 1
         surplus, apart, found = 0.0, 0.0, None
-        for part_surplus, gain, change in sweep(rng, gap, negligible):
+        for part_surplus, gain in sweep(rng, gap, negligible):
             surplus += part_surplus
             concave += gain
-            total += change
+            total = A.sum(axis=0)
             if sweep.knows_all and tol >= NEAR * seen:
                 found = _certify(operator, loss, A, b, conjugate, sweep.product())
                 if found.gap <= tol:
@@ -170,12 +169,11 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
                 found = None
         # The gap of each block when it was met, and that of the intercept: an estimate that runs
         # an epoch late and only decides when to compute the true one.
-        total = A.sum(axis=0)
         surplus += apart
         dual = concave + np.vdot(b, total) - 0.5 * operator.intercept * np.vdot(total, total)
         if not np.isfinite(surplus):
             raise FloatingPointError("the dual value is not finite")
-        previous, gap = gap, max(surplus, 0.0) / max(dual + surplus, TINY)
+        previous, gap = gap, max(surplus, 0.0) / max(dual + surplus, 1e-300 * surplus, TINY)
         negligible = NEGLIGIBLE * tol * max(dual, 0.0) / m
         trace.add(epoch, dual + surplus, surplus)
         if sweep.knows_all:
@@ -212,8 +210,8 @@ class PanelSweep:
     """Visit all rows, panel by panel.
 
     A, the rows' shares of the dual value, and the scores with which rows were met are kept up to
-    date; b is what scores have beyond K A. Yields the gap of the rows as met, the dual gain and the
-    change of Σ_i A_i: after every part if the scores of all rows are known then, else once.
+    date; b is what scores have beyond K A. Yields the gap of the rows as met and the dual gain:
+    after every part if the scores of all rows are known then, else once.
     """
 
     def __init__(self, operator, loss, blocks, A, conjugate, b, met):
@@ -225,7 +223,7 @@ class PanelSweep:
         self.started = False
 
     def __call__(self, rng, gap, negligible):
-        surplus = gain = change = 0.0
+        surplus = gain = 0.0
         # the first panels have no history to mix
         n_spacings = N_SPACINGS if self.started or not self.knows_all else 1
         self.started = True
@@ -256,10 +254,9 @@ class PanelSweep:
                 if start is not None:
                     scores += (self.A[rows] - start).T @ gram
             self.current.changed(rows, before)
-            change += (self.A[rows] - before).sum(axis=0)
             if number * n_parts // len(all_panels) > (number - 1) * n_parts // len(all_panels):
-                yield surplus, gain, change
-                surplus = gain = change = 0.0
+                yield surplus, gain
+                surplus = gain = 0.0
 
     def scores(self):
         """Scores of all rows, as far as known."""
@@ -304,7 +301,7 @@ class AllScores:
         self.values += change @ self.matrix[rows]
 
     def product(self):
-        return np.ascontiguousarray(self.values[: self.A.shape[1]].T)
+        return np.array(self.values[: self.A.shape[1]].T, order="C")
 
 
 class RowSweep:
@@ -313,16 +310,15 @@ class RowSweep:
     knows_all = False
 
     def __init__(self, operator, loss, blocks, A, conjugate, b, met):
-        self.A, self.met = A, met
+        self.met = met
         self.rows = PairRows(A, conjugate, met, b, *blocks(loss).rows)
         self.visits = LinearVisits(operator.with_intercept(0.0), A, self.rows)
         self.surplus = np.zeros(len(A))
 
     def __call__(self, rng, gap, negligible):
         before, self.rows.negligible = self.rows.dual, negligible
-        total = self.A.sum(axis=0)
         self.visits(rng.permutation(len(self.surplus)), self.surplus)
-        yield self.surplus.sum(), self.rows.dual - before, self.A.sum(axis=0) - total
+        yield self.surplus.sum(), self.rows.dual - before
 
     def scores(self):
         return self.met
@@ -372,12 +368,14 @@ class Certificate(NamedTuple):
 def _certify(operator, loss, A, b, conjugate, product=None):
     """Scores, primal value and duality gap of the current coefficients.
 
-    All of it is computed anew but K A without the intercept, where that is given.
+    All of it is computed anew but K A without the intercept, where that is given; it is used up.
     """
     total = A.sum(axis=0)
-    scores = operator.with_intercept(0.0).product(A) if product is None else product
-    square = np.vdot(A, scores)
+    if product is None:
+        product = operator.product(A)
+        product -= operator.intercept * total
+    square = np.vdot(A, product)
     dual = conjugate.sum() - 0.5 * (square + operator.intercept * np.vdot(total, total))
-    scores = scores + b
-    primal = loss.evaluate(scores)[0] + 0.5 * (square + np.vdot(b, b))
-    return Certificate(scores, primal, primal - dual)
+    product += b
+    primal = loss.evaluate(product)[0] + 0.5 * (square + np.vdot(b, b))
+    return Certificate(product, primal, primal - dual)
