@@ -124,26 +124,32 @@ def dask_workers():
         ("emotions", "whole grid", GRID, 1),
     ):
         split = load_as_in_paper(name)
-        no, one, two = in_turns(
+        no, one, two, profiled = in_turns(
             repeats,
             lambda g=grid, s=split: seconds(path_search(g, 1, refit=False), s),
             lambda g=grid, s=split: dask_seconds(1, g, s),
             lambda g=grid, s=split: dask_seconds(2, g, s),
+            lambda g=grid, s=split: dask_seconds(2, g, s, profiler=True),
         )
         print(
             f"{name}, {words} on Dask, best of {repeats}: one worker {one:.1f} s, two {two:.1f} s: "
-            f"{one / two:.2f} times (wanted 1.6); one process without Dask {no:.1f} s: "
-            f"{no / two:.2f} times",
+            f"{one / two:.2f} times (wanted 1.6); two with Dask's profiler {profiled:.1f} s, one "
+            f"process without Dask {no:.1f} s: {no / two:.2f} times",
             flush=True,
         )
 
 
-def dask_seconds(n_workers, grid, split):
-    """A search on a cluster of its own."""
+def dask_seconds(n_workers, grid, split, profiler=False):
+    """A search on a cluster of its own, with Dask's profiler of all workers or without."""
+    import dask
     from distributed import Client, LocalCluster
 
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    with LocalCluster(n_workers=n_workers, **options) as cluster, Client(cluster) as client:
+    with (
+        dask.config.set({"distributed.worker.profile.enabled": profiler}),
+        LocalCluster(n_workers=n_workers, **options) as cluster,
+        Client(cluster) as client,
+    ):
         if n_workers == 1:
             # joblib would do without Dask: the worker is sent the whole search
             return client.submit(seconds, path_search(grid, 1, refit=False), split).result()
