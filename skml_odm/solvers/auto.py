@@ -25,7 +25,7 @@ PATIENCE = 40
 WINDOW = 5
 SPARSE_PATIENCE = 150
 SPARSE_WINDOW = 8
-STUCK = 0.95
+STUCK = 0.98
 
 # Products K V of Newton's first turn; a typical problem takes less.
 FIRST_TURN = 300

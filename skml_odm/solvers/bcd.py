@@ -2,33 +2,27 @@
 
 The instances are visited panel by panel. At a panel the scores K[panel, :] A come from one matrix
 product; its blocks are then solved one after the other, in random order, with nothing but the
-panel's own small Gram matrix. With many rows a panel is visited twice: the second visit needs no
-product, and gains much of what another epoch would. An epoch so costs little more than one product
-K A, and the iterates are those of plain block coordinate descent. Sparse features have no fast
-products: there the rows are visited one by one, with explicit weights Xᵀ A.
-
-Where K is in memory and large, a panel's changes are carried over to the scores of all rows at
-once: the same work, and the duality gap can be looked at before an epoch is over.
+panel's own small Gram matrix. An epoch so costs as much as one product K A, and the iterates are
+those of plain block coordinate descent. Sparse features have no fast products: there the
+rows are visited one by one, with explicit weights Xᵀ A.
 
 A panel holds evenly spaced rows: a view of K, and a mixture of classes even where the data are
 sorted by class. The spacing changes from epoch to epoch. With the same panels every time, the rows
 of a panel stay behind the others together, which costs several times as many epochs.
 
 The intercept b would slow the descent down if it were hidden in the kernel as K + 1, for it couples
-all instances. It is a variable of its own, moved after each epoch, or each quarter of it where the
-scores of all rows are known, by an approximate Newton step on
+all instances. It is a variable of its own, moved after each epoch by an approximate Newton step on
 
     b = Σ_i A_i(b).
 
 The price is one more term, ½‖b − Σ_i A_i‖², in the duality gap.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..operators import GROUP
 from . import _block, _m3
 from ._pair_rows import PairRows
 from .iteration import Step, finish
@@ -44,20 +38,9 @@ INTERCEPT_LANDMARKS = 64
 # A block whose gap is below this share of what it may contribute to ``tol`` is left as it is.
 NEGLIGIBLE = 0.03
 
-# With fewer rows K stays in the cache, and products take less time than blocks: then neither second
-# visits nor looks within an epoch pay.
-LARGE = 512
-
-# Where the scores of all rows are known, the intercept is moved after every part of an epoch, and
-# the gap is looked at if ``tol`` is at least this share of the last one seen.
-N_PARTS = 4
-NEAR = 0.2
-
 
 class ExactBlocks:
-    """Solve every block exactly; ``n_visits`` times while its panel is at hand."""
-
-    n_visits = 2
+    """Solve every block exactly."""
 
     def __init__(self, loss):
         self.rows = loss.rows(slice(None))
@@ -74,7 +57,6 @@ class MultiplicativeBlocks:
     """
 
     max_updates = 100
-    n_visits = 1
 
     def __init__(self, loss):
         self.rows = loss.rows(slice(None))
@@ -86,10 +68,10 @@ class MultiplicativeBlocks:
         return _m3.sweep(*panel, *self.rows, self.first, self.multipliers, tol, self.max_updates)
 
 
-def panels(m, rng, n_spacings=N_SPACINGS):
+def panels(m, rng):
     """Slices of evenly spaced rows that together make up all m rows, in random order."""
     spacing = -(-m // PANEL_ROWS)
-    spacing += rng.randint(n_spacings) if spacing > 1 else 0
+    spacing += rng.randint(N_SPACINGS) if spacing > 1 else 0
     for start in rng.permutation(min(spacing, m)):
         yield slice(int(start), None, spacing)
 
@@ -140,177 +122,85 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
     met = np.zeros((m, q))
     by_rows = operator.by_rows and blocks is ExactBlocks
     sweep: Any = (RowSweep if by_rows else PanelSweep)(operator, loss, blocks, A, conjugate, b, met)
-    intercept_step: Any = None
+    intercept_step: Any = InterceptStep(operator, loss) if operator.intercept else None
     # Σ conjugate − ½⟨A, K A⟩ − ⟨b, Σ_i A_i⟩, followed through the blocks' gains
     concave = 0.0
     gap, worth_a_look, last = 1.0, tol, False
-    # what the last look at the true gap said
-    seen = 1.0
     negligible = 0.0
     epoch = 0
     while not last:
         epoch += 1
-        surplus, apart, found = 0.0, 0.0, None
-        for part_surplus, gain in sweep(rng, gap, negligible):
-            surplus += part_surplus
-            concave += gain
-            total = A.sum(axis=0)
-            if sweep.knows_all and tol >= NEAR * seen:
-                found = _certify(operator, loss, A, b, conjugate, sweep.product())
-                if found.gap <= tol:
-                    break
-            if operator.intercept:
-                if intercept_step is None:
-                    intercept_step = InterceptStep(operator, loss)
-                apart = 0.5 * np.sum((b - total) ** 2)
-                change = intercept_step(sweep.scores, b - total)
-                b -= change
-                concave += np.vdot(change, total)
-                found = None
+        surplus, gain = sweep(rng, gap, negligible)
+        concave += gain
         # The gap of each block when it was met, and that of the intercept: an estimate that runs
         # an epoch late and only decides when to compute the true one.
-        surplus += apart
+        total = A.sum(axis=0)
+        if operator.intercept:
+            surplus += 0.5 * np.sum((b - total) ** 2)
         dual = concave + np.vdot(b, total) - 0.5 * operator.intercept * np.vdot(total, total)
         if not np.isfinite(surplus):
             raise FloatingPointError("the dual value is not finite")
         previous, gap = gap, max(surplus, 0.0) / max(dual + surplus, 1e-300 * surplus, TINY)
         negligible = NEGLIGIBLE * tol * max(dual, 0.0) / m
         trace.add(epoch, dual + surplus, surplus)
-        if sweep.knows_all:
-            if found is None:
-                found = _certify(operator, loss, A, b, conjugate, sweep.product())
-            seen = found.gap
-            promising = seen <= tol
-        else:
-            promising = gap * min(gap, previous) <= worth_a_look * previous
-        if promising:
-            # in the first epoch what is known is a product, computed panel by panel
-            if found is None or epoch > 1:
-                found = _certify(operator, loss, A, b, conjugate)
-            if found.gap <= tol:
+        if operator.intercept:
+            change = intercept_step(met, b - total)
+            b -= change
+            concave += np.vdot(change, total)
+        if gap * min(gap, previous) <= worth_a_look * previous:
+            scores, primal, difference = _certify(operator, loss, A, b, conjugate)
+            true = relative_gap(primal, difference)
+            if true <= tol:
                 break
             # the estimate was too small, or the prediction from it: look when it is smaller by that
-            worth_a_look = min(0.9 * worth_a_look, tol * gap / found.gap)
+            worth_a_look = min(0.9 * worth_a_look, tol * gap / true)
         last = yield Step(gap, 2)
     else:
-        found = _certify(operator, loss, A, b, conjugate)
-    return Result(
-        A,
-        b,
-        found.scores,
-        found.primal,
-        found.difference,
-        epoch,
-        found.gap <= tol,
-        trace.entries,
-    )
+        scores, primal, difference = _certify(operator, loss, A, b, conjugate)
+    converged = relative_gap(primal, difference) <= tol
+    return Result(A, b, scores, primal, difference, epoch, converged, trace.entries)
 
 
 class PanelSweep:
-    """Visit all rows, panel by panel.
+    """Visit all rows once, panel by panel; returns the gap of the rows as met, and the dual gain.
 
     A, the rows' shares of the dual value, and the scores with which rows were met are kept up to
-    date; b is what scores have beyond K A. Yields the gap of the rows as met and the dual gain:
-    after every part if the scores of all rows are known then, else once.
+    date; b is what scores have beyond K A.
     """
 
     def __init__(self, operator, loss, blocks, A, conjugate, b, met):
         self.operator, self.blocks = operator, blocks(loss)
         self.A, self.conjugate, self.b, self.met = A, conjugate, b, met
-        self.knows_all = operator.matrix is not None and len(A) >= LARGE
-        self.n_visits = self.blocks.n_visits if len(A) >= LARGE else 1
-        self.current: Any = AllScores(operator, A) if self.knows_all else Followed(operator, A)
-        self.started = False
+        self.current = operator.follow(A)
 
     def __call__(self, rng, gap, negligible):
         surplus = gain = 0.0
-        # the first panels have no history to mix
-        n_spacings = N_SPACINGS if self.started or not self.knows_all else 1
-        self.started = True
-        all_panels = list(panels(len(self.A), rng, n_spacings))
-        n_parts = N_PARTS if self.knows_all else 1
-        for number, rows in enumerate(all_panels, 1):
+        for rows in panels(len(self.A), rng):
             scores = self.current.scores(rows)
-            scores += self.b[:, None]
-            self.met[rows] = scores.T
+            scores += self.b
+            self.met[rows] = scores
             before = self.A[rows].copy()
-            gram = self.operator.gram(rows)
-            for visit in range(self.n_visits):
-                start = self.A[rows].copy() if visit + 1 < self.n_visits else None
-                panel_surplus, panel_gain = self.blocks.sweep(
-                    gap,
-                    negligible,
-                    rng.permutation(len(before)),
-                    rows.start,
-                    rows.step,
-                    gram,
-                    scores,
-                    self.A,
-                    self.conjugate,
-                )
-                # the second visit meets what the first one has left
-                surplus += 0.0 if visit else panel_surplus
-                gain += panel_gain
-                if start is not None:
-                    scores += (self.A[rows] - start).T @ gram
+            panel_surplus, panel_gain = self.blocks.sweep(
+                gap,
+                negligible,
+                rng.permutation(len(before)),
+                rows.start,
+                rows.step,
+                self.operator.gram(rows),
+                np.ascontiguousarray(scores.T),
+                self.A,
+                self.conjugate,
+            )
             self.current.changed(rows, before)
-            if number * n_parts // len(all_panels) > (number - 1) * n_parts // len(all_panels):
-                yield surplus, gain
-                surplus = gain = 0.0
-
-    def scores(self):
-        """Scores of all rows, as far as known."""
-        return self.product() + self.b if self.knows_all else self.met
-
-    def product(self):
-        """K A without the intercept."""
-        return self.current.product()
-
-
-class Followed:
-    """The scores of a panel (labels × rows) as the operator follows them."""
-
-    def __init__(self, operator, A):
-        self.follower = operator.follow(A)
-
-    def scores(self, rows):
-        return np.ascontiguousarray(self.follower.scores(rows).T)
-
-    def changed(self, rows, before):
-        self.follower.changed(rows, before)
-
-
-class AllScores:
-    """The scores of all rows, kept up to date with rows of a matrix in memory.
-
-    That is the faster kind of product, few times many columns, and the scores of a whole epoch are
-    there at its end.
-    """
-
-    def __init__(self, operator, A):
-        self.matrix, self.A = operator.matrix, A
-        m, q = A.shape
-        self.values = np.zeros((-(-q // GROUP) * GROUP, m))
-
-    def scores(self, rows):
-        return self.values[: self.A.shape[1], rows].copy()
-
-    def changed(self, rows, before):
-        change = np.zeros((len(self.values), len(before)))
-        change[: self.A.shape[1]] = (self.A[rows] - before).T
-        self.values += change @ self.matrix[rows]
-
-    def product(self):
-        return np.array(self.values[: self.A.shape[1]].T, order="C")
+            surplus += panel_surplus
+            gain += panel_gain
+        return surplus, gain
 
 
 class RowSweep:
     """The same for sparse features and exact blocks, row by row."""
 
-    knows_all = False
-
     def __init__(self, operator, loss, blocks, A, conjugate, b, met):
-        self.met = met
         self.rows = PairRows(A, conjugate, met, b, *blocks(loss).rows)
         self.visits = LinearVisits(operator.with_intercept(0.0), A, self.rows)
         self.surplus = np.zeros(len(A))
@@ -318,10 +208,7 @@ class RowSweep:
     def __call__(self, rng, gap, negligible):
         before, self.rows.negligible = self.rows.dual, negligible
         self.visits(rng.permutation(len(self.surplus)), self.surplus)
-        yield self.surplus.sum(), self.rows.dual - before
-
-    def scores(self):
-        return self.met
+        return self.surplus.sum(), self.rows.dual - before
 
 
 class InterceptStep:
@@ -345,37 +232,21 @@ class InterceptStep:
             self.length *= 0.5
         self.last = residual
         self.n_calls += 1
-        # the curvature settles: after 1, 2, 3, 4, 8, 16, … calls it is worth computing anew
+        # the curvature settles: after 1, 2, 3, 4, 8, 16, … epochs it is worth computing anew
         if self.n_calls <= 4 or self.n_calls & (self.n_calls - 1) == 0:
-            self.modes = self.loss.curvature_modes(scores())
+            self.modes = self.loss.curvature_modes(scores)
             self.response = self.landmarks.constant_response(self.modes.values)
         step = self.modes.split(residual) / (1.0 + self.response)
         return self.length * self.modes.join(step)
 
 
-class Certificate(NamedTuple):
-    """Scores, primal value and duality gap."""
-
-    scores: np.ndarray
-    primal: float
-    difference: float
-
-    @property
-    def gap(self):
-        return relative_gap(self.primal, self.difference)
-
-
-def _certify(operator, loss, A, b, conjugate, product=None):
-    """Scores, primal value and duality gap of the current coefficients.
-
-    All of it is computed anew but K A without the intercept, where that is given; it is used up.
-    """
+def _certify(operator, loss, A, b, conjugate):
+    """Scores, primal value and duality gap of the current coefficients, all computed anew."""
+    scores = operator.product(A)
     total = A.sum(axis=0)
-    if product is None:
-        product = operator.product(A)
-        product -= operator.intercept * total
-    square = np.vdot(A, product)
-    dual = conjugate.sum() - 0.5 * (square + operator.intercept * np.vdot(total, total))
-    product += b
-    primal = loss.evaluate(product)[0] + 0.5 * (square + np.vdot(b, b))
-    return Certificate(product, primal, primal - dual)
+    dual = conjugate.sum() - 0.5 * np.vdot(A, scores)
+    if operator.intercept:
+        # the product has the intercept Σ_i A_i; the descent has moved on to b
+        scores += b - total
+    primal = loss.evaluate(scores)[0] + 0.5 * (np.vdot(A, scores) + np.vdot(b, b - total))
+    return scores, primal, primal - dual

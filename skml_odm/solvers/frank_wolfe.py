@@ -197,4 +197,7 @@ class Point:
 
 def by_labels(loss, rows):
     """Some rows in an order that keeps those of the same labels together."""
-    return rows[np.lexsort(np.packbits(loss.relevant[rows], axis=1).T)].astype(np.intc)
+    relevant = np.empty((len(rows), loss.shape[1]), dtype=bool)
+    slots = np.arange(loss.shape[1]) < loss.n_relevant[rows, None]
+    np.put_along_axis(relevant, loss.order[rows], slots, axis=1)
+    return rows[np.lexsort(np.packbits(relevant, axis=1).T)].astype(np.intc)
