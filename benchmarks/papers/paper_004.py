@@ -18,7 +18,7 @@ solver, which stops after 100 000 iterations wherever it is and does so for larg
 random columns as an exhaustive code has (on vowel 110 instead of 1023; on mnist10k 34 instead of
 511, and C up to 2⁴). The last column is MCODM with an RBF kernel, `gamma="scale"`, θ = 0.2 and μ =
 0.5, only λ chosen; on satimage and the four sets below it with Nystroem's map of 500 rows instead
-of the kernel, on letter over three splits. mnist10k has 10 000 of the paper's 70 000 rows,
+of the kernel. mnist10k has 10 000 of the paper's 70 000 rows,
 svmguide4 300 of 612. A dash: exhaustive codes are too large, in the paper, too.
 """
 CONCLUSION = """
