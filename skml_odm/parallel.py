@@ -3,10 +3,12 @@
 import ctypes
 import os
 import sys
+from functools import cache
 
 import numpy as np
 from joblib import Parallel
 from joblib.parallel import get_active_backend
+from threadpoolctl import ThreadpoolController
 
 
 def streaming(n_jobs, **options):
@@ -29,6 +31,19 @@ def streaming(n_jobs, **options):
     streams = bool(getattr(backend, "supports_return_generator", False))
     return_as = "generator_unordered" if streams else "list"
     return Parallel(n_jobs=n_jobs, return_as=return_as, **options), streams
+
+
+def one_thread():
+    """A context in which BLAS and OpenMP use one thread.
+
+    Libraries are looked for once in a process, not for every task: that takes milliseconds.
+    """
+    return _libraries().limit(limits=1)
+
+
+@cache
+def _libraries():
+    return ThreadpoolController()
 
 
 # Nearly the largest block that glibc learns from.

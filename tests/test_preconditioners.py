@@ -6,8 +6,9 @@ from problems import random_problem
 from sklearn.metrics.pairwise import rbf_kernel
 
 from skml_odm.losses import PairLoss
-from skml_odm.operators import KernelOperator, LinearOperator
+from skml_odm.operators import KernelOperator, LinearOperator, RoundedOperator
 from skml_odm.solvers import preconditioners
+from skml_odm.solvers.landmarks import Landmarks
 from skml_odm.solvers.newton import Direction, System, newton
 from skml_odm.solvers.preconditioners import LabelPreconditioner
 
@@ -101,3 +102,18 @@ def test_landmarks_take_over_where_label_blocks_fail(monkeypatch):
     used = Direction(operator).preconditioner(loss.curvature(np.zeros(loss.shape)))
     assert not used.sharp
     assert newton(operator, loss, tol=1e-6, max_iter=200).gap <= 1e-6
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_kept_columns_project_like_the_matrix(intercept):
+    """In single precision, the constant part of a wide kernel apart."""
+    rng = np.random.RandomState(0)
+    X, V = rng.normal(size=(90, 4)), rng.normal(size=(90, 3))
+    operator = RoundedOperator.of(KernelOperator(rbf_kernel(X, gamma=1e-3), intercept))
+    seen, kept = (Landmarks(operator, 30, operator.intercept, keep=keep) for keep in (False, True))
+    np.testing.assert_array_equal(seen.multiplicity(), kept.multiplicity())
+    assert seen.kept is None and kept.kept.dtype == np.float32
+    expected = seen.vectors.T @ (seen.operator.product(V)[seen.rows])
+    for landmarks in (seen, kept):
+        found = landmarks.project(V)
+        np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())

@@ -1,6 +1,7 @@
 """The fits of one fold that share a kernel matrix, one after another."""
 
 import time
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, field
 from traceback import format_exc
@@ -12,11 +13,10 @@ from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
-from threadpoolctl import threadpool_limits
 
 from ..kernel_model import KernelModel
 from ..metrics import RankingScorer
-from ..parallel import keep_freed_memory
+from ..parallel import keep_freed_memory, one_thread
 from .matrices import FoldMatrices
 from .shared_fold import SharedFold
 
@@ -69,7 +69,7 @@ def run_task(work, task, X, y, sample_weight, *matrices):
     outcome = Outcome(task)
     sources = dict(zip(work.sources, matrices, strict=True))
     try:
-        with threadpool_limits(1 if work.one_thread else None):
+        with one_thread() if work.one_thread else nullcontext():
             for result in _results(work, task, X, y, sample_weight, sources):
                 outcome.results.append(result)
     except KeyboardInterrupt:

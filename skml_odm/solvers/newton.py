@@ -251,7 +251,9 @@ class Direction:
         self.operator = operator
         self.label_blocks = label_blocks
         most = min(MAX_LANDMARKS, max(100, operator.shape[0] // 3))
-        self.landmarks = LandmarkPreconditioner(operator, most)
+        # who takes the room for a rounded matrix has many systems to solve
+        keep = isinstance(operator, RoundedOperator)
+        self.landmarks = LandmarkPreconditioner(operator, most, keep)
         self.diagonal = self.landmarks.landmarks.diagonal
         # products that the hardest system seen through landmarks took
         self.effort = 0

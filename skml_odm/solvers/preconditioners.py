@@ -35,8 +35,8 @@ class LandmarkPreconditioner:
 
     sharp = False
 
-    def __init__(self, operator, most):
-        self.landmarks = Landmarks(operator, most, operator.intercept)
+    def __init__(self, operator, most, keep=False):
+        self.landmarks = Landmarks(operator, most, operator.intercept, keep)
         self.weight = self.landmarks.multiplicity()
 
     def update(self, modes):
