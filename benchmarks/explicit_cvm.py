@@ -3,9 +3,9 @@
 The yardstick for ``solver="frank-wolfe"``: the same steps, with a gradient vector over all label
 pairs. Whatever does not change is computed once, and no step allocates memory for it.
 
-Eq. 53 has a sum over the q labels for every pair, Σ_k h_k h'_k. Two versions: ``counted`` computes
-it anew in every step, as the paper counts the costs, O((3q + 7) Σ|Y||N|); ``tuned`` knows that only
-two terms of it can differ from zero.
+Eq. 53 has a sum over the q labels for every pair, Σ_k h_k h'_k. Two versions: ``paper`` computes
+it anew in every step, as Sections 7.4 and 7.5 say ("recalculated", O((3q + 7) Σ|Y||N|) per step);
+``tuned`` is ours and knows that only two terms of it can differ from zero.
 """
 
 import time
@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 
-def fit_explicit_cvm(K, indicator, C, epsilon, version="tuned", seconds=np.inf):
+def fit_explicit_cvm(K, indicator, C, epsilon, version="paper", seconds=np.inf):
     """Frank-Wolfe steps until |z| ≤ ``epsilon`` or the time is over.
 
     Parameters
@@ -22,7 +22,7 @@ def fit_explicit_cvm(K, indicator, C, epsilon, version="tuned", seconds=np.inf):
         The kernel matrix; the regularised bias adds 1 to it.
     indicator : ndarray of shape (m, q), bool
     C, epsilon : float
-    version : {"tuned", "counted"}
+    version : {"paper", "tuned"}
     seconds : float
 
     Returns
@@ -54,7 +54,7 @@ def fit_explicit_cvm(K, indicator, C, epsilon, version="tuned", seconds=np.inf):
     def theta_column(at):
         """Θ of one pair with all others (Eq. 53), into ``column``."""
         np.take(kernel[row[at]], row, out=column)
-        if version == "counted":
+        if version == "paper":
             np.dot(h[:, at], h, out=signs)
         else:
             np.subtract(h[up[at]], h[down[at]], out=signs)

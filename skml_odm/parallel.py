@@ -3,20 +3,24 @@
 import ctypes
 import os
 import sys
+from contextlib import nullcontext
 from functools import cache
 
 import numpy as np
-from joblib import Parallel
+from joblib import Parallel, parallel_config
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 
-def streaming(n_jobs, **options):
+def streaming(n_jobs, data=(), **options):
     """Workers that hand over results as they come, where the backend can do so.
 
     Parameters
     ----------
     n_jobs : int or None
+    data : sequence of ndarray
+        Arguments that all tasks have. Dask would send them to one worker, and the others would wait
+        for it; here all get them at once.
     **options
         Of ``joblib.Parallel``.
 
@@ -30,7 +34,21 @@ def streaming(n_jobs, **options):
     backend, _ = get_active_backend()
     streams = bool(getattr(backend, "supports_return_generator", False))
     return_as = "generator_unordered" if streams else "list"
-    return Parallel(n_jobs=n_jobs, return_as=return_as, **options), streams
+    with _sent_to_all(backend, data):
+        return Parallel(n_jobs=n_jobs, return_as=return_as, **options), streams
+
+
+def _sent_to_all(backend, data):
+    """A context whose workers have the data, if they are Dask's and this is none of them."""
+    if type(backend).__name__ != "DaskDistributedBackend" or not data:
+        return nullcontext()
+    from distributed import get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        return parallel_config(backend="dask", client=backend.client, scatter=list(data))
+    return nullcontext()
 
 
 def one_thread():

@@ -10,7 +10,9 @@ import time
 from contextlib import closing
 
 import joblib
+import numpy as np
 import pytest
+from sklearn.base import clone
 from small_searches import CV, X, Y, assert_same, means
 
 from skml_odm import (
@@ -18,6 +20,7 @@ from skml_odm import (
     PathSearchCV,
 )
 from skml_odm.metrics import ranking_loss_scorer
+from skml_odm.parallel import streaming
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
@@ -39,11 +42,24 @@ def test_dask():
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
         ) as cluster,
-        distributed.Client(cluster),
+        distributed.Client(cluster) as client,
         joblib.parallel_config(backend="dask"),
     ):
-        together = PathSearchCV(MLODM(), grid, n_jobs=-1, **options).fit(X, Y)
-    assert_same(together, alone, tolerance=0.0)
+        search = PathSearchCV(MLODM(), grid, n_jobs=-1, **options)
+        together = clone(search).fit(X, Y)
+        within = client.submit(search_within_worker, search).result()
+        # data of all tasks are where the tasks will be
+        parallel, _ = streaming(-1, [np.arange(1000.0)])
+        assert all(client.has_what().values())
+        del parallel
+    for found in together, within:
+        assert_same(found, alone, tolerance=0.0)
+
+
+def search_within_worker(search):
+    """A worker of Dask that sends tasks to all workers, itself included."""
+    with joblib.parallel_config(backend="dask"):
+        return search.fit(X, Y)
 
 
 def test_workers_use_one_thread():

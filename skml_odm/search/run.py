@@ -108,10 +108,10 @@ class Run:
             one_thread,
             self.weighs_scores,
         )
-        parallel, _ = streaming(search.n_jobs)
-        return parallel(
-            delayed(run_task)(work, task, *self.data, *self.sources.values()) for task in todo
-        )
+        arguments = [*self.data, *self.sources.values()]
+        large = [each for each in arguments if isinstance(each, np.ndarray)]
+        parallel, _ = streaming(search.n_jobs, large)
+        return parallel(delayed(run_task)(work, task, *arguments) for task in todo)
 
     def _make_sources(self, indices):
         """The matrices that kernels of the candidates are functions of, if there is room."""
