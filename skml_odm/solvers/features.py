@@ -13,13 +13,12 @@ import numpy as np
 from scipy import sparse
 
 from ..operators import LinearOperator
+from .directions import MAX_CG, Directions
 
 # An epoch over rows with n entries takes as long as the eigenvectors of ΦᵀΦ where d³ is so many n,
 # and these may take so many epochs.
 CUBE_PER_EPOCH = 300.0
 MAX_EPOCHS = 40.0
-
-MAX_CG = 250
 
 # Eigenvalues below this share of the largest are zero.
 SMALLEST = 1e-12
@@ -39,27 +38,13 @@ def has_few_features(operator):
     return preparation(operator) <= MAX_EPOCHS
 
 
-class FeatureDirection:
+class FeatureDirection(Directions):
     """Newton directions for one linear operator: approximate solutions of (I + D K) X = R.
 
     Parameters
     ----------
     operator : LinearOperator
-
-    Attributes
-    ----------
-    operator : LinearOperator
-    diagonal : float
-        The mean of the diagonal of K.
-    hard : bool
-        False: no system is so hard that it has to be factored.
-    proximal : bool
-        Whether proximal points proved more than the scores.
-    takes_product : bool
-        Whether K R is used.
     """
-
-    hard = proximal = takes_product = False
 
     def __init__(self, operator):
         self.operator = operator

@@ -11,12 +11,8 @@ import numpy as np
 from scipy.linalg.blas import saxpy
 
 from . import _label_systems
+from .directions import MAX_CG, RELAXED, Directions
 from .sketch import Sketch
-
-# Conjugate gradient steps at most; they end with a step that costs nothing, and may be so much less
-# accurate before.
-MAX_CG = 250
-RELAXED = 2.0
 
 # Added to K, relative to its diagonal, inside conjugate gradients only: null vectors of K are
 # invisible to the inner product and would grow unseen.
@@ -28,26 +24,13 @@ SHARE_OF_K = 0.05
 FEWEST, MOST = 4, 16
 
 
-class LeanDirection:
+class LeanDirection(Directions):
     """Newton directions for a rounded operator: approximate solutions of (I + D K) X = R.
 
     Parameters
     ----------
     operator : RoundedOperator
-
-    Attributes
-    ----------
-    diagonal : float
-        The mean of the diagonal of K.
-    hard : bool
-        False: no system is so hard that it has to be factored.
-    proximal : bool
-        Whether proximal points proved more than the scores.
-    takes_product : bool
-        Whether K R is used.
     """
-
-    hard = proximal = takes_product = False
 
     def __init__(self, operator):
         self.operator = operator

@@ -20,20 +20,17 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..lean_operator import LeanOperator
 from ..operators import RoundedOperator
+from .directions import MAX_CG, RELAXED, Directions
 from .features import FeatureDirection, has_few_features
 from .iteration import Step, finish
 from .lean import LeanDirection
 from .preconditioners import LabelPreconditioner, LandmarkPreconditioner
 from .result import Result, Trace, relative_gap
 
-# Conjugate gradient steps at most; the lower bound is for systems of order mq ≤ MAX_DENSE, which
-# can be factored instead.
-MAX_CG = 250
+# Conjugate gradient steps at most for systems of order mq ≤ MAX_DENSE, which can be factored
+# instead.
 MAX_CG_IF_SMALL = 60
 MAX_DENSE = 2000
-
-# Conjugate gradients end with a step that costs nothing: they may be so much less accurate before.
-RELAXED = 2.0
 
 # Conjugate gradients go on while a step gains more than this share of the average gain.
 SHARE = 0.5
@@ -234,7 +231,7 @@ def directions(operator, label_blocks=True, rounded=False):
     return Direction(operator, label_blocks)
 
 
-class Direction:
+class Direction(Directions):
     """Newton directions for one operator: approximate solutions of (I + D K) X = R.
 
     Parameters
@@ -257,9 +254,6 @@ class Direction:
         self.diagonal = self.landmarks.landmarks.diagonal
         # products that the hardest system seen through landmarks took
         self.effort = 0
-        self.hard = False
-        # whether proximal points proved more than the scores
-        self.proximal = False
 
     def __call__(self, curvature, R, KR, forcing):
         """X, K X and the number of products they took; X is None where rounding forbids it.
