@@ -171,7 +171,7 @@ class CSRL(KernelLabelRanker):
         loss = SeparationLoss(indicator, self.beta, covariance, sample_weight)
         result = row_auto(
             operator,
-            loss,
+            self._sharing.begun(operator, loss),
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=self.random_state,

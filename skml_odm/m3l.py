@@ -151,9 +151,10 @@ class M3L(KernelLabelRanker):
         weight = np.full(len(indicator), float(self.C))
         if sample_weight is not None:
             weight *= sample_weight
+        loss = BinaryLoss(indicator, 1.0, LabelCovariance(n_labels, False, given), weight)
         result = row_auto(
             operator,
-            BinaryLoss(indicator, 1.0, LabelCovariance(n_labels, False, given), weight),
+            self._sharing.begun(operator, loss),
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=self.random_state,

@@ -1,12 +1,14 @@
 """Rank-SVM: the multi-label ranking support vector machine (paper 003, Section 5)."""
 
 from collections.abc import Callable
+from typing import Any
 
 from .base import KernelLabelRanker
 from .losses import HingeLoss
 from .solvers.balanced_frank_wolfe import balanced_frank_wolfe
 from .solvers.hinge_auto import hinge_auto
 from .solvers.multipliers import multipliers
+from .solvers.pair_multipliers import PairMultipliers
 from .solvers.proximal_newton import proximal_newton
 
 SOLVERS: dict[str, Callable] = {
@@ -160,7 +162,12 @@ class RankSVM(KernelLabelRanker):
 
     def _solve(self, X, operator, indicator, sample_weight):
         loss = HingeLoss(indicator, self.C, sample_weight)
-        options = {"random_state": self.random_state} if self.solver in RANDOMISED else {}
+        options: dict[str, Any] = (
+            {"random_state": self.random_state} if self.solver in RANDOMISED else {}
+        )
+        if self.solver == "auto":
+            state = PairMultipliers(loss, operator.intercept > 0.0)
+            options["state"] = self._sharing.begun(operator, state)
         result = SOLVERS[self.solver](
             operator,
             loss,

@@ -51,6 +51,10 @@ class Alone:
         """Solve a problem with pair losses."""
         return minimise(solver, operator, loss, **options)
 
+    def begun(self, operator, problem):
+        """A problem that a solver changes, begun where another has ended if that is known."""
+        return problem
+
     def threshold(self, estimator, threshold, *arguments):
         """A threshold fitted to a model's scores."""
         return threshold.fit(*arguments)

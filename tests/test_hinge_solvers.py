@@ -200,3 +200,27 @@ def test_problems_without_pairs_are_solved_at_once():
             result = solve(LinearOperator(X, True), HingeLoss(indicator, 1.0), tol=1e-3, max_iter=9)
             assert result.primal == result.gap == 0.0
             assert not result.coefficients.any()
+
+
+@pytest.mark.parametrize("factor", [0.2, 1.0, 7.0])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_problem_begins_where_its_neighbour_ended(seed, factor):
+    """Feasible, at once done if it is the same problem, and with the same optimum in any case."""
+    operator, loss = rank_problem(seed)
+    ended = PairMultipliers(loss, operator.intercept > 0.0)
+    before = hinge_auto(operator, loss, tol=1e-9, max_iter=2000, random_state=0, state=ended)
+    given = ended.values.copy()
+    n_pairs = loss.n_relevant * (loss.shape[1] - loss.n_relevant)
+    other = HingeLoss(loss.relevant, factor * loss.C, loss.weight * n_pairs / loss.C)
+    state = PairMultipliers(other, operator.intercept > 0.0)
+    assert state.has_pairs_of(ended)
+    state.start_from(ended, operator)
+    np.testing.assert_array_equal(ended.values, given)
+    bounds = np.repeat(other.weight, other.n_pairs)
+    assert np.all((state.values >= 0.0) & (state.values <= bounds))
+    if factor == 1.0:
+        assert certify(operator, state).dual == pytest.approx(before.dual, rel=1e-6)
+    warm = hinge_auto(operator, other, tol=1e-8, max_iter=2000, random_state=0, state=state)
+    cold = hinge_auto(operator, other, tol=1e-8, max_iter=2000, random_state=0)
+    assert warm.primal == pytest.approx(cold.primal, rel=1e-6, abs=1e-12)
+    check_certificate(operator, other, warm)

@@ -290,3 +290,40 @@ def test_label_correlations():
     y[:, 2] = True
     expected = np.eye(4)[2]
     np.testing.assert_array_equal(label_correlations(y)[2], expected)
+
+
+@pytest.mark.parametrize("loss", [SeparationLoss, BinaryLoss])
+@pytest.mark.parametrize("kind", COVARIANCES)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_problem_begins_where_its_neighbour_ended(seed, kind, loss):
+    """Multipliers within their bounds, the dual value that belongs to them, the same optimum."""
+    if kind == "learned" and loss is BinaryLoss:
+        kind = "identity"
+    operator, ended = random_row_problem(seed, kind, loss, most=40)
+    result = row_auto(operator, ended, tol=1e-9, max_iter=5000, random_state=0)
+    same = ended.copy()
+    same.coefficients[:] = 0.0
+    same.start_from(ended, operator)
+    assert same.certify(operator).primal == pytest.approx(result.primal, rel=1e-6, abs=1e-12)
+    rng = np.random.default_rng(seed)
+    beta, wider = 2.0 ** rng.uniform(-3, 3), 2.0 ** rng.uniform(-3, 3)
+    beta *= ended.beta
+    covariance = ended.covariance
+    if kind == "learned":
+        n_labels = ended.indicator.shape[1]
+        covariance = LearnedCovariance(n_labels, covariance.dummy, covariance.alpha, beta)
+    begun, cold = (loss(ended.indicator, beta, covariance, wider * ended.weight) for _ in range(2))
+    assert begun.has_pairs_of(ended)
+    begun.start_from(ended, operator)
+    multipliers = begun.sign * begun.coefficients
+    projected = multipliers.copy()
+    begun.project(projected)
+    np.testing.assert_allclose(projected, multipliers, atol=1e-12 * (1.0 + multipliers.max()))
+    gram = begun.coefficients.T @ operator.product(begun.coefficients)
+    dual = begun.dual_value(np.abs(multipliers).sum(), gram)
+    assert begun.rows.dual == pytest.approx(dual, rel=1e-9, abs=1e-9)
+    found, expected = (
+        row_auto(operator, problem, tol=1e-8, max_iter=5000, random_state=0)
+        for problem in (begun, cold)
+    )
+    assert found.primal == pytest.approx(expected.primal, rel=1e-6, abs=1e-9)

@@ -14,9 +14,9 @@ from .fold import Task
 KERNEL_PARAMETERS = ("kernel", "gamma", "degree", "coef0", "fit_intercept")
 
 # Neighbouring problems follow each other along these, the first one changing last. Solutions for a
-# large θ do not depend on μ.
+# large θ do not depend on μ, and those for a large β are the easy ones.
 PATH_PARAMETERS = ("C", "alpha", "beta", "theta", "mu")
-DESCENDING = "theta"
+DESCENDING = ("beta", "theta")
 
 # Candidates in a task at most: what a crash may lose.
 MAX_CANDIDATES = 2048

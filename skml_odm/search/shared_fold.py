@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import Any
 
 from ..sharing import Alone
+from ..solvers.auto import EXACT_ROWS
 from ..solvers.features import has_few_features
 from ..solvers.path import PairPath
 
@@ -26,6 +27,7 @@ class SharedFold(Alone):
         self.operators: dict = {}
         self.losses: dict = {}
         self.paths: dict = {}
+        self.ended: dict = {}
         self.values: dict = {}
         self.thresholds: dict = {}
         # which solution the last model has, where models may have the same one
@@ -92,6 +94,16 @@ class SharedFold(Alone):
         result = path.minimise(loss, **options)
         self.serial = path.serial
         return result
+
+    def begun(self, operator, problem):
+        # the others are solved to rounding, wherever they begin
+        if operator.shape[0] > EXACT_ROWS:
+            last = _only(self.ended, id(operator), list)
+            if last and last[0].has_pairs_of(problem):
+                problem.start_from(last[0], operator)
+            # solvers leave their solution in it
+            last[:] = [problem]
+        return problem
 
     def threshold(self, estimator, threshold, *arguments):
         if self.serial is None:

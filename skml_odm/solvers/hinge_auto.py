@@ -20,13 +20,14 @@ EXACT_ROWS = 64
 EXACT = 1e-13
 
 
-def hinge_auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
+def hinge_auto(operator, loss, *, tol, max_iter, random_state=None, state=None, verbose=0):
     """Solve the problem to a relative duality gap of ``tol``.
 
     Parameters and result as in ``multipliers``; ``max_iter`` bounds the sum of epochs and Newton
-    steps.
+    steps. ``state`` has the multipliers and biases to start from, and those of the end.
     """
-    state = PairMultipliers(loss, operator.intercept > 0.0)
+    if state is None:
+        state = PairMultipliers(loss, operator.intercept > 0.0)
     if loss.shape[0] <= EXACT_ROWS:
         steps = proximal_steps(operator, state, tol=min(tol, EXACT), verbose=verbose)
         result = finish(steps, max_iter)

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from . import _hinge
 from .circulation import circulation
-from .result import Result
+from .result import FULL, Result
 
 # Largest imbalance of a label that is rounding, relative to the sum of all multipliers.
 BALANCED = 1e-12
@@ -40,6 +40,25 @@ class PairMultipliers:
         self.values = np.zeros(loss.n_pairs.sum())
         self.biases = np.zeros(loss.shape[1])
         self.component = _components(loss) if balanced else np.zeros(loss.shape[1], np.int32)
+
+    def has_pairs_of(self, other):
+        """Whether another problem has the same label pairs, whatever their weights."""
+        return np.array_equal(self.loss.relevant, other.loss.relevant) and np.array_equal(
+            self.loss.n_pairs, other.loss.n_pairs
+        )
+
+    def start_from(self, other, operator):
+        """Begin where another problem with the same pairs has ended.
+
+        Multipliers at their upper bounds stay there, the others keep their values.
+        """
+        bounds, old_bounds = (
+            np.repeat(state.loss.weight, state.loss.n_pairs) for state in (self, other)
+        )
+        np.minimum(other.values, bounds, out=self.values)
+        full = other.values >= FULL * old_bounds
+        self.values[full] = bounds[full]
+        self.biases[:] = other.biases
 
     def penalty(self, operator, curvature, reach):
         """ρ for the kernel K + ρ: ``curvature`` times the diagonal of K, or more for a small C.

@@ -6,6 +6,9 @@ import numpy as np
 
 TINY = np.finfo(np.float64).tiny
 
+# A multiplier of at least this share of its bound is at its bound.
+FULL = 1.0 - 1e-9
+
 
 @dataclass
 class Result:

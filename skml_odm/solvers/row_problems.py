@@ -5,7 +5,7 @@ import numpy as np
 from ._binary_rows import BinaryRows
 from ._covariance_rows import CovarianceRows
 from ._separation import SeparationRows, project_rows
-from .result import Result
+from .result import FULL, Result
 
 
 class RowLoss:
@@ -51,6 +51,28 @@ class RowLoss:
         twin = type(self)(self.indicator, self.beta, self.covariance, self.weight)
         twin.coefficients[:] = self.coefficients
         return twin
+
+    def has_pairs_of(self, other):
+        """Whether another problem is about the same labels of the same rows."""
+        return np.array_equal(self.indicator, other.indicator) and np.array_equal(
+            self.weight > 0.0, other.weight > 0.0
+        )
+
+    def start_from(self, other, operator):
+        """Begin where another problem of the same rows and labels has ended.
+
+        What is at a bound stays there; the other multipliers grow with β, which leaves the scores
+        as they are.
+        """
+        multipliers = np.abs(other.coefficients)
+        wider = np.divide(
+            self.weight, other.weight, out=np.ones(len(multipliers)), where=other.weight > 0.0
+        )
+        multipliers *= np.where(other.full(multipliers), wider[:, None], self.beta / other.beta)
+        self.project(multipliers)
+        np.multiply(self.sign, multipliers, out=self.coefficients)
+        # what compiled code follows belongs to the coefficients
+        self.certify(operator)
 
     def dual_value(self, total, gram):
         """The dual value of coefficients A with Σ|A| and Aᵀ K A."""
@@ -113,6 +135,14 @@ class SeparationLoss(RowLoss):
         project_rows(self.sign, self.weight, multipliers, held)
         return multipliers > 0.0, held
 
+    def full(self, multipliers):
+        """Which multipliers are on a side whose sum is at its bound."""
+        result = np.zeros(multipliers.shape, dtype=bool)
+        for side in self.sides:
+            sums = np.where(side, multipliers, 0.0).sum(axis=1)
+            result |= side & (sums >= FULL * self.weight)[:, None]
+        return result
+
     def _worst(self, residuals):
         tops = (np.where(side, residuals, 0.0).max(axis=1) for side in self.sides)
         return self.weight * sum(np.maximum(top, 0.0) for top in tops)
@@ -133,6 +163,10 @@ class BinaryLoss(RowLoss):
         free = (multipliers > 0.0) & (multipliers < most)
         np.clip(multipliers, 0.0, most, out=multipliers)
         return free, np.zeros((len(multipliers), 2))
+
+    def full(self, multipliers):
+        """Which multipliers are at their bounds."""
+        return multipliers >= FULL * self.weight[:, None]
 
     def _worst(self, residuals):
         return self.weight * np.maximum(residuals, 0.0).sum(axis=1)
