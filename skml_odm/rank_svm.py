@@ -93,7 +93,8 @@ class RankSVM(KernelLabelRanker):
     n_iter_ : int
         Iterations done.
     n_support_ : int
-        Training rows with a coefficient other than zero.
+        Training rows with a coefficient other than zero; Newton steps may leave some of the size of
+        rounding.
     threshold_ : object
         The fitted threshold; call it with scores.
     classes_ : ndarray

@@ -15,6 +15,10 @@ from .validation import check_choice, check_real
 # How far beyond the outermost score a cut lies: half of the margin that pairs are trained to have.
 HALF_MARGIN = 0.5
 
+# Combinations of labels whose scores vary by less than this, relative to those that vary most, are
+# dependent: what is left of them is rounding, single precision's included.
+DEPENDENT = 1e-5
+
 # Scores that are sorted at a time, so that memory stays small beside what a fit has taken before.
 SCORES_PER_CALL = 2**12
 
@@ -71,7 +75,8 @@ class RegressionThreshold:
     """t(x) = wᵀ f(x) + b, a linear model of each training row's best cut (Elisseeff and Weston).
 
     The target for a row is the cut with the smallest Hamming loss; the model is fitted by least
-    squares on the row's label scores (minimum norm where they are linearly dependent).
+    squares on the row's label scores, of minimum norm where they are linearly dependent. They are
+    for most losses: scores of a row sum to zero but for rounding, which must not be fitted.
 
     Attributes
     ----------
@@ -82,13 +87,15 @@ class RegressionThreshold:
     keeps_order = True
 
     def fit(self, scores, indicator, sample_weight=None, margin=1.0):
-        root = np.ones(len(scores)) if sample_weight is None else np.sqrt(sample_weight)
+        weight = np.ones(len(scores)) if sample_weight is None else sample_weight
         scores = scores / margin
-        cuts = optimal_cuts(scores, indicator) * root
-        design = np.column_stack([scores, np.ones(len(scores))])
-        design *= root[:, None]
-        solution = np.linalg.lstsq(design, cuts, rcond=None)[0]
-        self.coef_, self.intercept_ = solution[:-1], float(margin * solution[-1])
+        cuts = optimal_cuts(scores, indicator)
+        centre, level = (np.average(each, axis=0, weights=weight) for each in (scores, cuts))
+        root = np.sqrt(weight)
+        self.coef_ = np.linalg.lstsq(
+            (scores - centre) * root[:, None], (cuts - level) * root, rcond=DEPENDENT
+        )[0]
+        self.intercept_ = float(margin * (level - centre @ self.coef_))
         return self
 
     def __call__(self, scores):

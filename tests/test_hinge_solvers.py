@@ -224,3 +224,19 @@ def test_a_problem_begins_where_its_neighbour_ended(seed, factor):
     cold = hinge_auto(operator, other, tol=1e-8, max_iter=2000, random_state=0)
     assert warm.primal == pytest.approx(cold.primal, rel=1e-6, abs=1e-12)
     check_certificate(operator, other, warm)
+
+
+@pytest.mark.parametrize("rows", [30, 100])
+@pytest.mark.parametrize("C", [1e8, 1e12])
+def test_hard_margins(rows, C):
+    """All solvers find the hard margin, whose value does not depend on C."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 10))
+    indicator = X @ rng.normal(size=(10, 4)) > 0
+    operator = KernelOperator(rbf_kernel(X, gamma=0.1), True)
+    reference = multipliers(
+        operator, HingeLoss(indicator, 1e4), tol=1e-3, max_iter=5000, random_state=0
+    )
+    result = hinge_auto(operator, HingeLoss(indicator, C), tol=1e-3, max_iter=5000, random_state=0)
+    assert result.converged
+    assert result.primal == pytest.approx(reference.primal, rel=2e-3)

@@ -389,3 +389,25 @@ def test_precomputed_kernel():
         model = RankSVMz(kernel="precomputed", fit_intercept=fit_intercept).fit(K, y)
         expected = RankSVMz(gamma=0.3, fit_intercept=fit_intercept).fit(X, y)
         np.testing.assert_allclose(model.decision_function(K), expected.decision_function(X))
+
+
+@pytest.mark.parametrize("seed", range(101, 121))
+def test_the_certificate_is_that_of_the_model(seed):
+    """Duplicates, a wide kernel and a large C: nearly flat directions, along which sums drift."""
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(20, 120))
+    X = rng.normal(size=(m, 1))
+    X[: m // 2] = X[m // 2 : 2 * (m // 2)]
+    Y = (X @ rng.normal(size=(1, 3)) + rng.normal(size=(m, 3)) > 1.5).astype(int)
+    C, K = 10.0 ** rng.uniform(2, 5), rbf_kernel(X, gamma=0.05)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = RankSVMz(C=C, gamma=0.05, tol=1e-6).fit(X, Y)
+    A, F = model.dual_coef_, model.label_scores(X)
+    assert np.abs(A.sum(axis=0)).max() <= 1e-9 * np.abs(A).sum()
+    cost = C * pair_weights(Y > 0)
+    lack = np.maximum(0.0, 1.0 - np.where(Y > 0, F, -F))
+    by_hand = 0.5 * np.vdot(A, K @ A) + np.vdot(cost, lack)
+    assert model.objective_ == pytest.approx(by_hand, rel=1e-9)
+    dual = np.abs(A).sum() - 0.5 * np.vdot(A, K @ A)
+    assert by_hand - dual <= (model.dual_gap_ + 1e-9) * by_hand

@@ -7,7 +7,7 @@ import pytest
 from problems import optimum_by_quadratic_program, primal_value, random_problem
 
 from skml_odm.losses import PairLoss
-from skml_odm.operators import KernelOperator
+from skml_odm.operators import KernelOperator, LinearOperator
 from skml_odm.solvers.auto import PATIENCE, WINDOW, _slow, auto
 from skml_odm.solvers.bcd import MultiplicativeBlocks, bcd
 from skml_odm.solvers.newton import newton
@@ -147,3 +147,16 @@ def test_trace_has_one_entry_per_iteration():
         assert [entry[0] for entry in result.trace] == list(range(1, result.n_iter + 1))
     result = newton(operator, loss, tol=1e-3, max_iter=50)
     assert [entry[0] for entry in result.trace] == list(range(result.n_iter + 1))
+
+
+@pytest.mark.parametrize(("m", "d", "C"), [(100, 2, 100.0), (300, 1, 10.0), (72, 4, 6.0)])
+def test_descent_finds_the_intercept_of_few_features(m, d, C):
+    """A common shift of all scores is no combination of features: K does not resist it."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(m, d))
+    indicator = X @ rng.normal(size=(d, 3)) + rng.normal(size=(m, 3)) > 0
+    operator, loss = LinearOperator(X, True), PairLoss(indicator, C, 0.0, 0.0)
+    optimum = newton(operator, loss, tol=1e-9, max_iter=200).primal
+    result = bcd(operator, loss, tol=1e-2, max_iter=1000, random_state=0)
+    assert result.converged
+    assert optimum * (1 - 1e-9) <= result.primal <= optimum / (1 - 1e-2)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from skml_odm import MLODM
+from skml_odm import MLODM, RankCVM, RankLSVM, RankSVM
 from skml_odm.thresholds import (
     HALF_MARGIN,
     FixedThreshold,
@@ -208,3 +208,36 @@ def test_unknown_threshold(bad):
 def test_infinite_threshold(bad):
     with pytest.raises(ValueError, match=f"threshold must be a finite number; got {bad!r}"):
         make_threshold(bad)
+
+
+@pytest.mark.parametrize("noise", [1e-13, 1e-7])
+def test_the_rounding_of_dependent_scores_is_not_fitted(noise):
+    """Scores that nearly sum to zero, in double or single precision."""
+    rng, scores, indicator = random_rows(7, n=60, q=4)
+    scores -= scores.mean(axis=1, keepdims=True)
+    noisy = [scores + noise * rng.normal(size=scores.shape) for _ in range(2)]
+    threshold = RegressionThreshold().fit(noisy[0], indicator)
+    assert np.linalg.norm(threshold.coef_) < 10
+    np.testing.assert_allclose(threshold(noisy[1]), threshold(noisy[0]), atol=100 * noise)
+
+
+def test_regression_threshold_does_not_depend_on_the_size_of_scores():
+    _, scores, indicator = random_rows(7, n=60, q=4)
+    large, small = (
+        RegressionThreshold().fit(size * scores, indicator, margin=size) for size in (1e6, 1e-9)
+    )
+    np.testing.assert_allclose(small.coef_, large.coef_, rtol=1e-8)
+    assert small.intercept_ == pytest.approx(1e-15 * large.intercept_, rel=1e-8)
+
+
+@pytest.mark.parametrize("method", [MLODM, RankCVM, RankLSVM, RankSVM])
+def test_labels_do_not_depend_on_the_rows_beside(method):
+    """A nearly hard margin in one dimension: scores sum to zero with large errors."""
+    rng = np.random.default_rng(6)
+    X, new = rng.normal(size=(100, 1)), rng.normal(size=(200, 1))
+    Y = (X @ rng.normal(size=(1, 3)) + rng.normal(size=(100, 3)) > 0).astype(int)
+    model = method(C=200.0, gamma=0.5, random_state=0).fit(X, Y)
+    together = model.predict(new)
+    alone = np.vstack([model.predict(row[None]) for row in new])
+    np.testing.assert_array_equal(together, alone)
+    assert np.abs(model.threshold_.coef_).max() < 100

@@ -48,6 +48,8 @@ LIBLINEAR_ITERATIONS = 300
 # Marks the dual coefficient of each row in LIBLINEAR's weights; its square is lost in rounding.
 MARK = 2.0**-40
 ROUNDING = 1e-14
+# Largest sum of coefficients that is rounding, relative to that of their sizes.
+BALANCED = 1e-12
 
 
 def binary_svms(operator, indicator, cost, start, *, balanced, tol, max_iter, verbose=0):
@@ -75,6 +77,9 @@ def binary_svms(operator, indicator, cost, start, *, balanced, tol, max_iter, ve
     Result
     """
     m, q = indicator.shape
+    if balanced:
+        # the free intercept is apart from K
+        operator = operator.with_intercept(0.0)
     A, b = np.zeros((m, q)), np.zeros(q)
     trace = Trace("binary-svm", verbose)
     n_iter = 1
@@ -99,6 +104,8 @@ def binary_svms(operator, indicator, cost, start, *, balanced, tol, max_iter, ve
     hinge = np.maximum(margin_lack, 0.0)
     primal = 0.5 * np.vdot(A, scores - b if balanced else scores) + np.vdot(cost, hinge)
     difference = np.vdot(cost - np.abs(A), hinge) + np.vdot(np.abs(A), hinge - margin_lack)
+    if balanced:
+        difference += np.abs(b * A.sum(axis=0)).sum()
     converged = relative_gap(primal, difference) <= tol
     return Result(A, b, scores, primal, difference, n_iter, converged, trace.entries)
 
@@ -137,7 +144,12 @@ class _Label:
                 a[a < 0] *= smaller / max(negative, smaller, np.finfo(float).tiny)
 
     def certify(self, a):
-        """Scores of ``a`` without a free intercept; sets the intercept, primal and difference."""
+        """Scores of ``a`` without a free intercept; sets the intercept, primal and difference.
+
+        Coefficients that no longer sum to zero prove nothing: they are brought back to it first.
+        """
+        if self.balanced and abs(a.sum()) > BALANCED * abs(a).sum():
+            self.make_feasible(a)
         scores = self.operator.product(a[:, None])[:, 0]
         if self.balanced:
             self.intercept = best_intercept(scores, self.sign, self.cost)
@@ -145,6 +157,9 @@ class _Label:
         hinge = np.maximum(lack, 0.0)
         self.primal = 0.5 * (a @ scores) + self.cost @ hinge
         self.difference = (self.cost - abs(a)) @ hinge + abs(a) @ (hinge - lack)
+        if self.balanced:
+            # what rounding has left of the sum
+            self.difference += abs(self.intercept * a.sum())
         return scores
 
     def finish(self, a, tol, max_iter):
@@ -218,8 +233,13 @@ def move_inner(K, sign, lower, upper, a, scores, balanced):
         if not np.isfinite(length):
             break
         stopped = room <= length
-        a[inner] = np.where(stopped, bound, a[inner] + length * direction)
-        scores[inner] += length * (H @ direction)
+        moved = np.where(stopped, bound, a[inner] + length * direction)
+        change = moved - a[inner]
+        # along nearly flat directions, which are long, rounding would move the sum
+        if balanced and abs(change.sum()) > ROUNDING * abs(a).sum():
+            break
+        a[inner] = moved
+        scores[inner] += H @ change
         inner = inner[~stopped]
         if not stopped.any():
             break

@@ -28,23 +28,31 @@ def hinge_auto(operator, loss, *, tol, max_iter, random_state=None, state=None, 
     """
     if state is None:
         state = PairMultipliers(loss, operator.intercept > 0.0)
-    if loss.shape[0] <= EXACT_ROWS:
-        steps = proximal_steps(operator, state, tol=min(tol, EXACT), verbose=verbose)
-        result = finish(steps, max_iter)
-        result.converged = result.gap <= tol
-        return result
+    small = loss.shape[0] <= EXACT_ROWS
     epochs = multiplier_epochs(operator, state, tol=tol, random_state=random_state, verbose=verbose)
     gaps: list[float] = []
     try:
-        while len(gaps) < max_iter:
+        while not small and len(gaps) < max_iter and not _slow(gaps, tol):
             gaps.append(next(epochs).gap)
-            if len(gaps) > WINDOW and epochs_left(gaps[-WINDOW:], tol) > PATIENCE:
-                break
     except StopIteration as end:
         return end.value
     if len(gaps) == max_iter:
         return conclude(epochs)
-    steps = proximal_steps(operator, state, tol=tol, verbose=verbose)
+    before = state.values.copy(), state.biases.copy()
+    steps = proximal_steps(operator, state, tol=min(tol, EXACT) if small else tol, verbose=verbose)
     result = finish(steps, max_iter - len(gaps))
     result.n_iter += len(gaps)
-    return result
+    result.converged = result.gap <= tol
+    if result.converged or result.n_iter >= max_iter:
+        return result
+    # rounding has stopped it: so large a C is for coordinate steps, however many
+    state.values[:], state.biases[:] = before
+    other = finish(epochs, max_iter - result.n_iter)
+    best = min(result, other, key=lambda each: (each.gap, each.primal))
+    best.n_iter = other.n_iter + result.n_iter - len(gaps)
+    return best
+
+
+def _slow(gaps, tol):
+    """Whether coordinate steps would take too many epochs, at the rate of the last ones."""
+    return len(gaps) > WINDOW and epochs_left(gaps[-WINDOW:], tol) > PATIENCE

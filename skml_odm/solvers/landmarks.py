@@ -68,10 +68,12 @@ class Landmarks:
     def constant_response(self, curvature):
         """Estimate 1ᵀ(I/d + K)⁻¹1 for each curvature d: the answer of Σ_i A_i to a common shift.
 
-        The off-diagonal part of K grows with the number of rows, the diagonal does not.
+        The off-diagonal part of K grows with the number of rows, the diagonal does not. What of the
+        shift is in no eigenvector, as with few features, meets no resistance of K.
         """
         values = self.ratio * (self.values - self.diagonal) + self.diagonal
         values = np.maximum(values, 1e-3 * self.diagonal)
         shares = self.ratio * self.sums**2
+        unseen = max(0.0, self.ratio * len(self.vectors) - shares.sum())
         d = curvature[:, None]
-        return (shares * d / (1.0 + d * values)).sum(axis=1)
+        return (shares * d / (1.0 + d * values)).sum(axis=1) + unseen * curvature

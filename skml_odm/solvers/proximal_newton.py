@@ -69,8 +69,10 @@ def proximal_steps(operator, state, *, tol, verbose=0):
         for side in sides:
             side.difference = side.primal - dual
         result = sides[0] if sides[0].gap <= tol else min(sides, key=lambda side: side.primal)
-        idle = 0 if result.gap < 0.9 * best.gap else idle + 1
-        if result.gap < best.gap:
+        # no gap is above 1, however far the primal value has to fall until the dual is positive
+        falls = result.gap < 0.9 * best.gap or result.primal < 0.9 * best.primal
+        idle = 0 if falls else idle + 1
+        if (result.gap, result.primal) < (best.gap, best.primal):
             best = result
         # rounding, not the width, is what is left
         last = last or idle == MAX_IDLE
