@@ -160,6 +160,7 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         return self._fit(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight=None):
+        self._forget()
         self._check_common_parameters()
         self._check_parameters()
         threshold = make_threshold(self.threshold)

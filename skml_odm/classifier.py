@@ -12,6 +12,9 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from .kernel_model import KernelModel
 from .validation import as_plain_array, canonical, check_real
 
+# θ above which it is named where a problem is beyond double precision: 1/(1−θ)² is above 10⁴.
+STEEP = 0.99
+
 
 class KernelClassifier(ClassifierMixin, KernelModel):
     """Base of the classifiers with one score per class, or one in all for two classes.
@@ -35,7 +38,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Training rows, or their kernel matrix if ``kernel="precomputed"``.
         y : array-like of shape (n_samples,)
-            Classes: numbers, strings, anything that can be sorted.
+            Classes: integers, floats that are whole numbers, booleans, or strings; an array of
+            dtype object may hold strings only.
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row: a row of weight 2 counts like two equal rows, one of weight 0 not
             at all.
@@ -47,6 +51,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         return self._fit(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
+        self._forget()
         self._check_common_parameters()
         self._check_parameters()
         X, y = validate_data(self, as_plain_array(X), y, **self._accepted())
@@ -118,6 +123,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         self._check_kernel_model_parameters()
         check_real("theta", self.theta, 0, 1, open_high=True)
         check_real("mu", self.mu, 0, 1)
+
+    def _steep_parameters(self):
+        return (*super()._steep_parameters(), *(("theta",) if self.theta > STEEP else ()))
 
     def _check_parameters(self):
         pass

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .kernels import Kernel, semidefinite_part
+from .kernels import Kernel, KernelPrecisionError, rows_times, semidefinite_part
 from .lean_operator import LeanOperator
 from .operators import ChunkedOperator, KernelOperator, LinearOperator
 from .sharing import ALONE, Alone
@@ -46,6 +46,7 @@ class KernelModel(BaseEstimator):
     # what fits on the same rows have in common; a search lends more
     _sharing: Alone = ALONE
     kernel: Any
+    gamma: Any
     fit_intercept: Any
     tol: Any
     max_iter: Any
@@ -120,7 +121,7 @@ class KernelModel(BaseEstimator):
     def _no_room(self, n_rows, why=""):
         """The error of a kernel that only works with its whole matrix in memory."""
         return ValueError(
-            f"cache_size must hold the whole kernel matrix, {8e-6 * n_rows**2:.0f} MB, for "
+            f"cache_size must hold the whole kernel matrix, {8e-6 * n_rows**2:.6g} MB, for "
             f"kernel={self.kernel!r}{why}; got {self.cache_size!r}."
         )
 
@@ -130,23 +131,48 @@ class KernelModel(BaseEstimator):
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 yield
-        except (FloatingPointError, np.linalg.LinAlgError) as error:
+        except KernelPrecisionError as error:
             raise ValueError(
-                f"X, {self.trade_off}={getattr(self, self.trade_off)!r} and sample_weight must "
-                f"keep the problem within double precision; they do not ({error}). Scale the "
-                f"features to a common range, or {self.ease}."
+                f"X and gamma={self.gamma!r} must keep the kernel within double precision; they do "
+                f"not ({error}). Scale the features to a common range, or lower gamma."
+            ) from error
+        except (FloatingPointError, np.linalg.LinAlgError) as error:
+            names = self._steep_parameters()
+            named = [f"{name}={getattr(self, name)!r}" for name in (self.trade_off, *names)]
+            raise ValueError(
+                f"X, {', '.join(named)} and sample_weight must keep the problem within double "
+                f"precision; they do not ({error}). Scale the features to a common range, or "
+                f"{self._relief()}."
             ) from error
 
+    def _steep_parameters(self):
+        """Names of parameters other than the trade-off that may be too large to solve for."""
+        return ("gamma",) if self.kernel == "poly" and not isinstance(self.gamma, str) else ()
+
+    def _relief(self):
+        """What makes the problem easier to solve, parameters that are to blame included."""
+        return " or ".join((self.ease, *self._steep_parameters()))
+
     def _warn_unless_converged(self, result):
-        if not result.converged:
-            warnings.warn(
-                f"{type(self).__name__} stopped after {result.n_iter} iterations "
-                f"(max_iter={self.max_iter}) at a relative duality gap of {result.gap:.3g} > "
-                f"tol={self.tol:g}. Raise max_iter or tol, scale the features to a common range, "
-                f"or {self.ease}.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        if result.converged:
+            return
+        # most solvers know no other limit
+        limit = getattr(result, "limit", "max_iter" if result.n_iter >= self.max_iter else "")
+        why = f"({limit}={getattr(self, limit)})" if limit else "without further progress"
+        warnings.warn(
+            f"{type(self).__name__} stopped after {result.n_iter} iterations {why} at a relative "
+            f"duality gap of {result.gap:.3g} > tol={self.tol:g}. "
+            f"Raise {f'{limit} or ' if limit else ''}tol, scale the features to a common range, "
+            f"or {self._relief()}.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def _forget(self):
+        """Drop what an earlier fit has left: one that fails must not leave half of a model."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        self.__dict__.pop("_kernel", None)
 
     def _keep(self, X, result, coefficients, intercept, weights):
         """Fitted attributes; ``weights`` (features × scores) only for a linear kernel."""
@@ -166,13 +192,14 @@ class KernelModel(BaseEstimator):
 
     def _kernel_scores(self, X):
         """K(x, X) A + b of new rows."""
-        check_is_fitted(self)
+        # the number of features is known before a fit succeeds
+        check_is_fitted(self, "dual_coef_")
         known = self._sharing.values_between(self, X)
         if known is not None:
             return known @ self.dual_coef_ + self.intercept_
         X = self._validated(X, reset=False)
         if hasattr(self, "coef_"):
-            return X @ self.coef_.T + self.intercept_
+            return rows_times(X, self.coef_.T) + self.intercept_
         scores = np.empty((X.shape[0], self.dual_coef_.shape[1]))
         train = getattr(self, "X_fit_", None)
         step = max(1, SCORED_ENTRIES // len(self.dual_coef_))

@@ -16,13 +16,28 @@ from .validation import canonical, check_choice, check_real
 
 NAMES = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed")
 
+# What kernels depend on; the others on nothing.
+PARAMETERS = {
+    "rbf": ("gamma",),
+    "laplacian": ("gamma",),
+    "poly": ("gamma", "degree", "coef0"),
+    "sigmoid": ("gamma", "coef0"),
+}
+
 # Rows handled by one compiled or BLAS call, so that Ctrl-C is noticed soon.
 ROWS_PER_CALL = 256
 
 DOUBLE_PRECISION = np.finfo(np.float64).eps
 
+# Entries of X copied at a time: 4 MB in double precision.
+ENTRIES_PER_BLOCK = 2**19
+
 # Error in γ · (squared distance), from rounding, that a Gaussian kernel may have.
 LOST_DISTANCE = 1e-6
+
+
+class KernelPrecisionError(FloatingPointError):
+    """Rounding spoils the values of a kernel, whatever the problem it is for."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +64,7 @@ class Kernel:
 
     @property
     def _parameters(self):
-        names = {
-            "rbf": ("gamma",),
-            "laplacian": ("gamma",),
-            "poly": ("gamma", "degree", "coef0"),
-            "sigmoid": ("gamma", "coef0"),
-        }.get(self.kind, ())
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in PARAMETERS.get(self.kind, ())}
 
     def between(self, X, Y):
         """The matrix of kernel values between the rows of X and the rows of Y."""
@@ -124,10 +133,14 @@ def make_kernel(kernel, gamma, degree, coef0, X, sample_weight=None):
     check_real("coef0", coef0, -np.inf)
     if isinstance(gamma, str):
         check_choice("gamma", gamma, ("scale", "auto"), or_else="a number")
-        gamma = _gamma_from_data(gamma, X, sample_weight)
+        # the others have none, and need no pass over X
+        needed = isinstance(kernel, str) and kernel in PARAMETERS
+        gamma = _gamma_from_data(gamma, X, sample_weight) if needed else 1.0
     else:
         check_real("gamma", gamma, 0, open_low=True)
-    center = X.mean(axis=0) if kernel == "rbf" and not sparse.issparse(X) else None
+    with np.errstate(over="ignore", invalid="ignore"):
+        # what is not finite is refused with the distances
+        center = X.mean(axis=0) if kernel == "rbf" and not sparse.issparse(X) else None
     return Kernel(kernel, float(gamma), degree, float(coef0), center)
 
 
@@ -137,13 +150,59 @@ def _gamma_from_data(rule, X, sample_weight):
     if rule == "auto":
         return 1.0 / d
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-    n = weight.sum() * d
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        variance = _variance(X, weight)
+        gamma = 1.0 / (d * variance) if variance != 0.0 else np.float64(1.0)
+    if not 0.0 < gamma < np.inf:
+        raise ValueError(
+            "X must have a variance within double precision for gamma='scale', which is "
+            f"1 / (n_features * X.var()); got the variance {variance:.3g}. Scale the features to a "
+            "common range, or give gamma as a number."
+        )
+    return gamma
+
+
+def _variance(X, weight):
+    """Variance of all entries of X, zeros included, rows counted by weight."""
+    n = weight.sum() * X.shape[1]
+    if not 0.0 < n < np.inf:
+        # not the fault of X
+        return 0.0
     mean = (weight @ X).sum() / n
     if sparse.issparse(X):
-        variance = (weight @ X.multiply(X)).sum() / n - mean**2
-    else:
-        variance = (weight @ (X - mean) ** 2).sum() / n
-    return 1.0 / (d * variance) if variance > 0.0 else 1.0
+        # below zero is rounding
+        return max((weight @ X.multiply(X)).sum() / n - mean**2, 0.0)
+    return sum((weight[rows] @ (X[rows] - mean) ** 2).sum() for rows in row_slices(X)) / n
+
+
+def row_slices(X):
+    """Slices that cut X, dense or CSR, into blocks of about ``ENTRIES_PER_BLOCK`` entries."""
+    m = X.shape[0]
+    entries = X.nnz if sparse.issparse(X) else X.size
+    step = max(1, m * ENTRIES_PER_BLOCK // max(entries, 1))
+    for start in range(0, m, step):
+        yield slice(start, min(start + step, m))
+
+
+def squared_norms(X):
+    """Squared norms of rows, dense or CSR, in double precision; X is never copied as a whole."""
+    if X.dtype == np.float64:
+        return row_norms(X, squared=True)
+    parts = [row_norms(X[rows].astype(np.float64), squared=True) for rows in row_slices(X)]
+    return np.concatenate(parts)
+
+
+def rows_times(X, weights):
+    """X W for dense or CSR rows of any precision and W in double precision.
+
+    Rows in single precision are cast in blocks: NumPy and SciPy would cast all of them at once.
+    """
+    if X.dtype == np.float64:
+        return X @ weights
+    result = np.empty((X.shape[0], weights.shape[1]))
+    for rows in row_slices(X):
+        result[rows] = X[rows] @ weights
+    return result
 
 
 def gaussian_kernel(X, gamma):
@@ -189,8 +248,9 @@ def gaussian_strips(X, gamma, n_rows, K=None):
 def check_distances(squared_norms, gamma):
     """Raise if rounding may spoil a Gaussian kernel of rows with these squared norms."""
     largest = squared_norms.max(initial=0.0)
-    if gamma * largest * DOUBLE_PRECISION > LOST_DISTANCE:
-        raise FloatingPointError(
+    # the negation catches NaN as well
+    if not gamma * largest * DOUBLE_PRECISION <= LOST_DISTANCE:
+        raise KernelPrecisionError(
             f"squared distances of rows with squared norms up to {largest:.3g} are lost in "
             f"rounding at gamma={gamma:.3g}"
         )

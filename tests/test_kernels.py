@@ -16,6 +16,8 @@ from skml_odm.kernels import (
     NAMES,
     ROWS_PER_CALL,
     Kernel,
+    KernelPrecisionError,
+    check_distances,
     gaussian_kernel,
     make_kernel,
     semidefinite_part,
@@ -178,6 +180,49 @@ def test_gamma_of_constant_data_is_one(value):
     X = np.full((5, 3), value)
     reference = SVC(gamma="scale").fit(X, [0, 1, 0, 1, 1])._gamma
     assert make_kernel("rbf", "scale", 3, 0.0, X).gamma == reference == 1.0
+
+
+@pytest.mark.parametrize("kernel", ["linear", "cosine", "precomputed", lambda A, B: A @ B.T])
+def test_gamma_that_no_one_needs_is_not_computed(kernel):
+    X = np.array([[1e200, 0.0], [0.0, -1e200]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make_kernel(kernel, "scale", 3, 0.0, X)
+    for wrong in ("scales", -1.0):
+        with pytest.raises(ValueError, match="gamma must be"):
+            make_kernel(kernel, wrong, 3, 0.0, X)
+
+
+def test_gamma_takes_no_copy_of_the_rows():
+    X = np.random.default_rng(0).normal(size=(20000, 300))
+    tracemalloc.start()
+    gamma = make_kernel("rbf", "scale", 3, 0.0, X).gamma
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.5 * X.nbytes
+    assert gamma == pytest.approx(1.0 / (300 * X.var()), rel=1e-12)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("size", [1e200, 1e-200, 1e308])
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_gamma_beyond_double_precision_is_refused(kernel, size, convert):
+    X = np.zeros((6, 2))
+    X[3, 1] = size
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if size < 1.0:
+            # no variance that double precision knows of: like constant data
+            assert make_kernel(kernel, "scale", 3, 0.0, convert(X)).gamma == 1.0
+            X *= 1e40
+        with pytest.raises(ValueError, match=r"X must have a variance .* for gamma='scale'"):
+            make_kernel(kernel, "scale", 3, 0.0, convert(X))
+
+
+@pytest.mark.parametrize("norm, gamma", [(np.nan, 1.0), (np.inf, 0.0), (np.inf, 1.0), (1.0, 1e12)])
+def test_distances_that_are_lost_are_noticed(norm, gamma):
+    with np.errstate(invalid="ignore"), pytest.raises(KernelPrecisionError, match="gamma="):
+        check_distances(np.array([1.0, norm]), gamma)
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])

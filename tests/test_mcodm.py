@@ -1,5 +1,6 @@
 """MCODM: the paper's objective, its certificate, two classes, the host's ensembles, odd data."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, minmax_scale
@@ -224,6 +225,59 @@ def test_unfinished():
         assert model.dual_gap_ > 1e-3
 
 
+def the_warning(model, X, y):
+    with pytest.warns(ConvergenceWarning, match="MCODM stopped after") as record:
+        model.fit(X, y)
+    (warning,) = record
+    return str(warning.message)
+
+
+@pytest.mark.parametrize("solver", ["newton", "descent"])
+def test_the_limit_that_was_met_is_named(solver):
+    message = the_warning(MCODM(C=100.0, solver=solver, max_outer_iter=1, random_state=0), *WINE)
+    assert "(max_outer_iter=1)" in message and "Raise max_outer_iter or tol" in message
+    assert "max_iter=" not in message
+
+
+def test_more_iterations_are_not_advised_where_they_would_not_help():
+    """The paper's surrogate stops when its steps raise the objective."""
+    X, y, _ = random_classes(2)
+    model = MCODM(C=50.0, tol=1e-6, surrogate="paper", random_state=0, max_iter=20000)
+    message = the_warning(model, X, y)
+    assert model.n_iter_ < 20000
+    assert "without further progress" in message and "Raise tol," in message
+    assert "max_iter" not in message and "max_outer_iter" not in message
+
+
+@pytest.mark.parametrize("solver", ["auto", "newton"])
+@pytest.mark.parametrize("seed, theta, mu, most", [(27, 0.2, 0.0, 5.115), (24, 0.8, 0.5, 1607.0)])
+def test_large_trade_off(solver, seed, theta, mu, most):
+    """The smooth function wants steps below 2⁻¹²; its smoothing goes in cycles."""
+    rng = np.random.RandomState(seed)
+    y = np.arange(80) % 3
+    X = rng.randn(80, 20)
+    X[:, :3] += 2 * np.eye(3)[y]
+    model = MCODM(2.0**20, theta, mu, solver=solver, random_state=0).fit(X, y)
+    assert model.dual_gap_ <= 1e-3 and model.objective_ <= most
+    value = paper_objective(model.coef_, model.intercept_, X, y, 2.0**20, theta, mu)
+    assert model.objective_ == pytest.approx(value, rel=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:MCODM stopped after")
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+def test_dense_rows_are_not_copied(precision):
+    """Neither by fit nor by predict; what a linear kernel does not need is not computed."""
+    X = np.random.default_rng(0).normal(size=(20000, 400)).astype(precision)
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+    model = MCODM(solver="descent", max_iter=5, random_state=0)
+    for work in (lambda: model.fit(X, y), lambda: model.predict(X)):
+        tracemalloc.start()
+        work()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 0.5 * X.nbytes
+
+
 @pytest.mark.parametrize(
     "parameters, message",
     [
@@ -251,6 +305,54 @@ def test_wrong_data():
         MCODM(kernel="precomputed").fit(X, y)
     with pytest.raises(ValueError, match="double precision"):
         MCODM(C=1e300).fit(1e150 * X, y)
+
+
+def test_what_is_to_blame_is_named():
+    X, y = IRIS
+    with pytest.raises(ValueError, match=r"theta=0.999999999 and.* lower C or theta\.$"):
+        MCODM(theta=0.999999999).fit(X, y)
+    with pytest.raises(ValueError, match=r"gamma=1e\+50 and.* lower C or gamma\.$"):
+        MCODM(kernel="poly", gamma=1e50).fit(X, y)
+    with pytest.raises(ValueError, match=r"^X and gamma=1e\+20 must.* lower gamma\.$") as caught:
+        MCODM(kernel="rbf", gamma=1e20).fit(X, y)
+    assert "C=" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"whole kernel matrix, 0\.18 MB"):
+        MCODM(kernel="sigmoid", cache_size=0.1).fit(X, y)
+
+
+@pytest.mark.parametrize("machine", [MCODM, ODM])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_fit_that_fails_leaves_no_model(machine, kernel, monkeypatch):
+    """And none with the classes or the kernel of one fit and the weights of another."""
+    X, y = IRIS[0][:100], IRIS[1][:100]
+    model = machine(kernel=kernel, random_state=0).fit(X, y)
+    failures = {
+        "two classes": lambda: model.fit(X, np.full(100, 7)),
+        "theta": lambda: model.set_params(theta=1.0).fit(X, y + 5),
+        "within double precision": lambda: model.fit(X, y + 5),
+    }
+
+    def overflow(*arguments):
+        raise FloatingPointError("too large")
+
+    for message, fail in failures.items():
+        model.set_params(theta=0.2).fit(X, y)
+        with monkeypatch.context() as patch, pytest.raises(ValueError, match=message):
+            patch.setattr(machine, "_solve", overflow)
+            fail()
+        for ask in (model.predict, model.decision_function):
+            with pytest.raises(NotFittedError):
+                ask(X)
+    np.testing.assert_array_equal(model.set_params(theta=0.2).fit(X, y).predict(X), y)
+
+
+def test_classes_that_are_none():
+    X, y = IRIS
+    for wrong in (y + 0.5, y.astype(object)):
+        with pytest.raises(ValueError, match="Unknown label type"):
+            MCODM().fit(X, wrong)
+    names = np.array(["a", "b", "c"], dtype=object)
+    assert set(MCODM(random_state=0).fit(X, names[y]).predict(X)) == set(names)
 
 
 def test_model_selection():

@@ -16,6 +16,7 @@ from skml_odm.solvers._multiclass_smooth import (
     smooth_step,
 )
 
+from skml_odm import kernels
 from skml_odm.operators import KernelOperator
 from skml_odm.solvers import multiclass_directions
 from skml_odm.solvers.multiclass import KernelRows, LinearRows, descend, make_blocks
@@ -445,6 +446,39 @@ def test_containers(solver, container):
     first, _ = solve(X, y, weight, solver=solver, tol=1e-6)
     second, _ = solve(other, y, weight, solver=solver, tol=1e-6)
     np.testing.assert_allclose(first.scores, second.scores, atol=1e-7)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("size", [1e19, 1e-25])
+def test_norms_of_single_precision_rows(container, size, monkeypatch):
+    """Squares that single precision does not know, block by block."""
+    monkeypatch.setattr(kernels, "ENTRIES_PER_BLOCK", 10)
+    X = (size * np.random.default_rng(0).normal(size=(7, 4))).astype(np.float32)
+    expected = (X.astype(np.float64) ** 2).sum(axis=1)
+    found = LinearRows(container(X), False, 3).diagonal()
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_single_precision_rows_in_blocks(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(7, 4)).astype(np.float32)
+    W, A = np.random.default_rng(1).normal(size=(5, 3)), np.arange(21.0).reshape(7, 3)
+    monkeypatch.setattr(kernels, "ENTRIES_PER_BLOCK", 10)
+    rows, exact = LinearRows(X, True, 3), LinearRows(X.astype(np.float64), True, 3)
+    np.testing.assert_allclose(rows.scores(W), exact.scores(W), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(rows.combine(A), exact.combine(A), rtol=1e-12, atol=1e-12)
+
+
+def test_the_first_step_of_the_paper_is_taken_back_if_it_raises_the_objective():
+    X, y, _ = random_classes(17, m=120)
+    weight = np.full(120, 2 * 200.0 / 120 / 0.64)
+    rows = LinearRows(X, True, 4)
+    blocks = make_blocks(rows, y, weight, 0.8, 1.2, 0.5, 4, False)
+    rng = np.random.RandomState(0)
+    result = descend(rows, blocks, tol=1e-3, max_iter=2000, max_outer_iter=1, rng=rng)
+    ((_, raised, _),) = result.trace
+    assert result.primal < raised
+    value = objective(result.scores, rows.weights, y, weight, 0.5)
+    assert result.primal == pytest.approx(value, rel=1e-12)
 
 
 def test_rows_of_zeros():

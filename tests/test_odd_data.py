@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from small_data import ODD, SOLVERS, THRESHOLDS, check_fit, random_data
 
-from skml_odm import MLODM
+from skml_odm import CSRL, M3L, MLODM, PMLODM, RankCVM, RankLSVM, RankSVM, RankSVMz
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -136,3 +137,17 @@ def test_indefinite_precomputed_kernel_stays_unchanged():
     K.setflags(write=False)
     MLODM(kernel="precomputed").fit(K, y).predict(K)
     np.testing.assert_array_equal(K, copy)
+
+
+@pytest.mark.parametrize("method", [MLODM, RankSVM, RankLSVM, RankCVM, RankSVMz, CSRL, M3L, PMLODM])
+def test_a_fit_that_fails_leaves_no_half_of_a_model(method):
+    """The old coefficients with the new kernel would predict something."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    Y = (X @ rng.normal(size=(3, 4)) > 0).astype(int)
+    model = method(kernel="rbf").fit(X, Y)
+    with pytest.raises(ValueError, match="X"):
+        model.fit(X * [1e200, 1.0, 1.0], Y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    model.fit(X, Y).predict(X)

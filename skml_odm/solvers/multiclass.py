@@ -25,8 +25,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.extmath import row_norms
 
+from ..kernels import row_slices, squared_norms
 from ._multiclass import Blocks
 from ._multiclass_sweeps import sweep_dense, sweep_panel, sweep_sparse
 from .bcd import panels
@@ -55,9 +55,12 @@ class MultiClassResult(Result):
     ----------
     n_outer : int
         How many convex problems were met.
+    limit : str
+        The argument that ended the iteration; empty if it converged or made no more progress.
     """
 
     n_outer: int = 1
+    limit: str = ""
 
 
 def make_blocks(rows, label, weight, lower, upper, mu, n_classes, moving):
@@ -80,7 +83,7 @@ class LinearRows:
         self.work_per_row = max(1, entries // X.shape[0]) * n_classes
 
     def diagonal(self):
-        return row_norms(self.X, squared=True).astype(np.float64) + self.intercept**2
+        return squared_norms(self.X) + self.intercept**2
 
     def scores(self, weights):
         """X W, with the intercept."""
@@ -111,7 +114,12 @@ class LinearRows:
         return result
 
     def _parts(self):
-        """Slices of the rows, and what they cut out: everything at once where it is little."""
+        """Slices of the rows, and what they cut out: everything at once where it is little.
+
+        Products cast rows in single precision, so these come in smaller blocks.
+        """
+        if self.X.dtype != np.float64:
+            return ((part, self.X[part]) for part in row_slices(self.X))
         m, step = self.X.shape[0], max(1, 8 * WORK_PER_CALL // self.work_per_row)
         if m <= step:
             return [(slice(m), self.X)]
@@ -284,7 +292,7 @@ class _Descent:
                 target = NEXT_GAP * target
                 point = self.inner(target)
             self.trace.add(n_outer, point[1], point[2])
-            if point[1] >= before and n_outer > 1:
+            if point[1] >= before:
                 self.put_back(kept)
                 scores, objective, _ = self.rows.certify(blocks)
                 gap = self.touching_gap(scores)
@@ -303,7 +311,14 @@ class _Descent:
             relative_gap(objective, gap) <= self.tol,
             self.trace.entries,
             n_outer=n_outer + 1,
+            limit=self.limit(n_outer, max_outer_iter),
         )
+
+    def limit(self, n_outer, max_outer_iter):
+        """The argument that no further step is allowed by, if any."""
+        if self.n_iter >= self.max_iter:
+            return "max_iter"
+        return "max_outer_iter" if n_outer >= max_outer_iter else ""
 
     def touching_gap(self, scores):
         """J(W) minus a dual value of the majorant that touches J at W, whose scores are given.

@@ -41,9 +41,14 @@ MOST_SMOOTHING = 10.0
 # Rows that block coordinate descent visits before, per weight, to find a first point; in epochs.
 WARM_VISITS = 60
 FEWEST_EPOCHS, MOST_EPOCHS = 2, 30
+# Shortest steps along a direction: if J decides, and if the smooth function does. The latter falls
+# in any Newton direction, but with large C it may turn very soon.
 SHORTEST = 2.0**-12
-# Newton steps in a row without any gain after which a point is taken to be the best.
+SHORTEST_SMOOTH = 2.0**-30
+# Newton steps in a row without any gain after which a point close to the end is taken to be the
+# best; others are after more steps, in which σ does not fall any more: it may have gone in cycles.
 PATIENCE = 15
+LONG_PATIENCE = 100
 
 
 def newton(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0):
@@ -85,6 +90,7 @@ def newton(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0):
             rows.sweep(blocks, 0.0, rng)
     blocks.mu = mu
     limit = max(min(max_iter - n_before, max_outer_iter), 1)
+    binding = "max_iter" if max_iter - n_before <= max_outer_iter else "max_outer_iter"
     n_steps, scores, objective, gap = minimise(rows, blocks, goal, limit, trace)
     # what predicts: coefficients that make the weights, where these are not explicit
     coefficients = rows.weights if rows.is_kernel else np.asarray(blocks.coefficients)
@@ -99,6 +105,7 @@ def newton(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0):
         relative_gap(objective, gap) <= tol,
         trace.entries,
         n_outer=n_steps,
+        limit=binding if n_steps >= limit else "",
     )
 
 
@@ -128,9 +135,11 @@ def minimise(rows, blocks, goal, max_iter, trace):
             least = min(least, gap)
             if best is None or point.gains(best, 0.0, 1.0):
                 best = point
-            if best.gap <= goal * best.objective or idle > PATIENCE or step >= max_iter:
-                break
         near = best is not None and best.gap <= FINISH_GAP * best.objective
+        if best is not None:
+            done = best.gap <= goal * best.objective or step >= max_iter
+            if done or idle > (PATIENCE if near else LONG_PATIENCE):
+                break
         used, centre = smoothing, np.array(blocks.coefficients)
         smooth_step(blocks, scores, used)
         residual = rows.combine(np.asarray(blocks.coefficients)) - W
@@ -140,11 +149,11 @@ def minimise(rows, blocks, goal, max_iter, trace):
         length = search.along(search.objective, SHORTEST)
         if length == 0.0:
             # J is too rough to tell a good step; the smooth function does, and the best is kept
-            length = search.along(partial(search.smooth, centre, used), SHORTEST)
+            length = search.along(partial(search.smooth, centre, used), SHORTEST_SMOOTH)
             smoothing = min(2.0 * smoothing, MOST_SMOOTHING)
         elif length < (0.5 if near else 0.2):
             smoothing = min(2.0 * smoothing, MOST_SMOOTHING)
-        elif length == 1.0:
+        elif length == 1.0 and idle <= PATIENCE:
             smoothing = max(0.5 * smoothing, LEAST_SMOOTHING)
         W, scores = search.at(length)
         # the whole step, even if W does not take it: what they miss of W is then small
