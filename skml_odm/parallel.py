@@ -3,8 +3,10 @@
 import ctypes
 import os
 import sys
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import cache
+from threading import Lock, Thread
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, parallel_config
@@ -51,17 +53,56 @@ def _sent_to_all(backend, data):
     return nullcontext()
 
 
+@contextmanager
 def one_thread():
-    """A context in which BLAS and OpenMP use one thread.
+    """A context in which BLAS and OpenMP use one thread; several threads may be in it at once."""
+    # OpenMP has a limit for each thread, BLAS one for the process
+    with _libraries("openmp").limit(limits=1), _BLAS:
+        yield
 
-    Libraries are looked for once in a process, not for every task: that takes milliseconds.
+
+class _SharedLimit:
+    """The limit of BLAS: the first of its users sets it, the last one lifts it.
+
+    If each user restored what it had found, those that overlap would leave the limit behind. And
+    newer releases of threadpoolctl let only the thread that set a limit of OpenBLAS change it while
+    it lives: so threads do it that end at once.
     """
-    return _libraries().limit(limits=1)
+
+    def __init__(self):
+        self.lock = Lock()
+        self.n_users = 0
+        self.limit: Any = None
+
+    def __enter__(self):
+        with self.lock:
+            if self.n_users == 0:
+                _in_another_thread(self._set)
+            self.n_users += 1
+
+    def __exit__(self, *error):
+        with self.lock:
+            self.n_users -= 1
+            if self.n_users == 0:
+                _in_another_thread(self.limit.restore_original_limits)
+
+    def _set(self):
+        self.limit = _libraries("blas").limit(limits=1)
+
+
+def _in_another_thread(function):
+    thread = Thread(target=function)
+    thread.start()
+    thread.join()
+
+
+_BLAS = _SharedLimit()
 
 
 @cache
-def _libraries():
-    return ThreadpoolController()
+def _libraries(kind):
+    """Looked for once in a process, not for every task: that takes milliseconds."""
+    return ThreadpoolController().select(user_api=kind)
 
 
 # Nearly the largest block that glibc learns from.

@@ -3,6 +3,7 @@
 import numbers
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from .validation import check_choice
 
@@ -44,7 +45,7 @@ def plot_search(search, x="C", y="gamma", metric=None, ax=None):
     -------
     matplotlib Axes
     """
-    table = search.cv_results_
+    table = _table_of(search)
     metrics = [name.removeprefix("mean_test_") for name in table if name.startswith("mean_test_")]
     searched = sorted({name for candidate in table["params"] for name in candidate})
     check_choice("x", x, searched)
@@ -53,13 +54,14 @@ def plot_search(search, x="C", y="gamma", metric=None, ax=None):
         raise ValueError(f"x and y must be two parameters; got {x!r} twice.")
     if metric is None:
         refit = getattr(search, "refit", None)
-        metric = refit if isinstance(refit, str) else metrics[0]
+        metric = refit if isinstance(refit, str) and refit in metrics else metrics[0]
     check_choice("metric", metric, metrics)
     columns, rows = (_values(table["params"], name) for name in (x, y))
+    column_of, row_of = ({_sign(v): i for i, v in enumerate(each)} for each in (columns, rows))
     field = np.full((len(rows), len(columns)), np.nan)
     scores = table[f"mean_test_{metric}"]
-    for candidate, score in zip(table["params"], scores, strict=True):
-        at = rows.index(candidate.get(y)), columns.index(candidate.get(x))
+    places = [(row_of[_sign(c.get(y))], column_of[_sign(c.get(x))]) for c in table["params"]]
+    for at, score in zip(places, scores, strict=True):
         field[at] = np.fmax(field[at], score)
     ax = _axes(ax, (2.5 + 0.5 * len(columns), 1.5 + 0.35 * len(rows)))
     # half of the colours for the upper half of the fields: a few bad candidates hide no differences
@@ -69,11 +71,12 @@ def plot_search(search, x="C", y="gamma", metric=None, ax=None):
         field, origin="lower", aspect="auto", cmap="viridis", vmin=low - (high - low), vmax=high
     )
     ax.figure.colorbar(image, ax=ax, label=f"mean test {metric}", extend="min")
-    best = np.unravel_index(np.nanargmax(field), field.shape) if np.isfinite(field).any() else None
+    best = _best_candidate(search, metric, scores)
     if best is not None:
-        ax.plot(best[1], best[0], marker="*", markersize=14, color="white", markeredgecolor="black")
+        row, column = places[best]
+        ax.plot(column, row, marker="*", markersize=14, color="white", markeredgecolor="black")
         ax.set_title(
-            f"best {field[best]:.4g}: {x}={_text(columns[best[1]])}, {y}={_text(rows[best[0]])}"
+            f"best {scores[best]:.4g}: {x}={_text(columns[column])}, {y}={_text(rows[row])}"
         )
     ax.set_xticks(range(len(columns)), [_text(value) for value in columns], rotation=45, ha="right")
     ax.set_yticks(range(len(rows)), [_text(value) for value in rows])
@@ -367,11 +370,45 @@ def _finish(ax, names):
     return ax
 
 
+def _table_of(search):
+    """The results of a fitted search."""
+    if not (hasattr(search, "param_grid") or hasattr(search, "cv_results_")):
+        raise ValueError(
+            f"search must be a fitted PathSearchCV or GridSearchCV; got {type(search).__name__}."
+        )
+    if not hasattr(search, "cv_results_"):
+        raise NotFittedError(
+            f"search must be fitted; this {type(search).__name__} is not. Call fit first."
+        )
+    return search.cv_results_
+
+
+def _best_candidate(search, metric, scores):
+    """Index of the search's choice, or of the best score if it made none by this metric."""
+    refit = getattr(search, "refit", None)
+    chosen = getattr(search, "best_index_", None)
+    if chosen is not None and (not isinstance(refit, str) or metric in (refit, "score")):
+        return int(chosen)
+    return int(np.nanargmax(scores)) if np.isfinite(scores).any() else None
+
+
 def _values(candidates, name):
     """The values of a parameter: numbers in order, then others as they come."""
-    seen = list(dict.fromkeys(candidate.get(name) for candidate in candidates))
+    by_sign: dict = {}
+    for candidate in candidates:
+        by_sign.setdefault(_sign(candidate.get(name)), candidate.get(name))
+    seen = list(by_sign.values())
     are_numbers = [value for value in seen if isinstance(value, numbers.Real)]
     return sorted(are_numbers) + [value for value in seen if not isinstance(value, numbers.Real)]
+
+
+def _sign(value):
+    """What equal values have in common, also those that cannot be keys of a dict."""
+    try:
+        hash(value)
+    except TypeError:
+        return type(value), repr(value)
+    return value
 
 
 def _text(value):

@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.model_selection import KFold
 
+from skml_odm.metrics import ranking_loss_scorer
+
 CV = KFold(3, shuffle=True, random_state=0)
 
 
@@ -32,3 +34,19 @@ def assert_same(ours, theirs, tolerance=1e-6):
     assert set(ours.cv_results_) == set(theirs.cv_results_)
     for key, values in results(theirs).items():
         np.testing.assert_allclose(ours.cv_results_[key], values, atol=tolerance, err_msg=key)
+
+
+class Stopping:
+    """A scorer that raises after so many calls."""
+
+    def __init__(self, after, error):
+        self.left, self.error = after, error
+
+    def __call__(self, estimator, X, y):
+        self.left -= 1
+        if self.left < 0:
+            raise self.error
+        return ranking_loss_scorer(estimator, X, y)
+
+    def __repr__(self):
+        return "Stopping"

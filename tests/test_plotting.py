@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
 
 from skml_odm import MLODM, PathSearchCV
 from skml_odm.metrics import average_precision_scorer, ranking_loss_scorer
@@ -52,3 +54,56 @@ def test_axes_of_the_user(search):
 def test_invalid_arguments(search, wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         plot_search(search, **wrong)
+
+
+class Chosen:
+    """A search that has chosen one of its candidates."""
+
+    def __init__(self, params, scores, best_index=None, refit=True):
+        self.cv_results_ = {"params": params, "mean_test_score": np.array(scores)}
+        self.refit = refit
+        if best_index is not None:
+            self.best_index_ = best_index
+
+
+def star(ax):
+    """Column and row of the mark."""
+    (line,) = ax.lines
+    return line.get_xdata()[0], line.get_ydata()[0]
+
+
+@pytest.mark.parametrize(
+    ("best_index", "place", "title"),
+    [(3, (1, 1), "best 0.5: C=2, gamma=4"), (1, (0, 1), "best 0.9: C=1, gamma=4")],
+    ids=["callable", "tie"],
+)
+def test_the_star_is_the_choice_of_the_search(best_index, place, title):
+    params = [{"C": C, "gamma": gamma} for C in (1.0, 2.0) for gamma in (3.0, 4.0)]
+    ax = plot_search(Chosen(params, [0.9, 0.9, 0.1, 0.5], best_index))
+    assert star(ax) == place
+    assert ax.get_title() == title
+    pyplot.close(ax.figure)
+
+
+def test_the_star_without_a_choice_is_the_best_score():
+    params = [{"C": C, "gamma": 1.0} for C in (1.0, 2.0)]
+    ax = plot_search(Chosen(params, [np.nan, 0.2]))
+    assert star(ax) == (1, 0)
+    pyplot.close(ax.figure)
+
+
+def test_values_that_cannot_be_keys():
+    values = [[1, 2], np.arange(3), [1, 2]]
+    params = [{"C": C, "gamma": value} for C in (1.0, 2.0) for value in values]
+    ax = plot_search(Chosen(params, np.arange(6.0), 4))
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["[1, 2]", "[0 1 2]"]
+    assert star(ax) == (1, 1)
+    pyplot.close(ax.figure)
+
+
+@pytest.mark.parametrize("kind", [PathSearchCV, GridSearchCV])
+def test_searches_without_results(kind):
+    with pytest.raises(NotFittedError, match=f"search must be fitted; this {kind.__name__}"):
+        plot_search(kind(MLODM(), {"C": [1.0], "gamma": [1.0]}))
+    with pytest.raises(ValueError, match=r"search must be a fitted PathSearchCV.*got MLODM"):
+        plot_search(MLODM())

@@ -13,7 +13,7 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
-from small_searches import CV, X, Y, assert_same, means
+from small_searches import CV, Stopping, X, Y, assert_same, means
 
 from skml_odm import (
     MLODM,
@@ -62,33 +62,6 @@ def search_within_worker(search):
         return search.fit(X, Y)
 
 
-def test_workers_use_one_thread():
-    from threadpoolctl import threadpool_info
-
-    def threads(estimator, X, y):
-        return max((pool["num_threads"] for pool in threadpool_info()), default=1)
-
-    with joblib.parallel_config(backend="threading"):
-        search = PathSearchCV(MLODM(), {"C": [1.0, 2.0]}, cv=CV, scoring=threads, n_jobs=2)
-        assert search.fit(X, Y).best_score_ == 1
-
-
-class Stopping:
-    """A scorer that raises after so many calls."""
-
-    def __init__(self, after, error):
-        self.left, self.error = after, error
-
-    def __call__(self, estimator, X, y):
-        self.left -= 1
-        if self.left < 0:
-            raise self.error
-        return ranking_loss_scorer(estimator, X, y)
-
-    def __repr__(self):
-        return "Stopping"
-
-
 def test_interrupt_keeps_what_is_finished():
     grid = {"C": [0.5, 5.0, 50.0], "gamma": [0.1, 0.5]}
     search = PathSearchCV(MLODM(), grid, cv=CV, scoring=Stopping(11, KeyboardInterrupt()))
@@ -105,20 +78,19 @@ def test_interrupt_keeps_what_is_finished():
 
 def test_checkpoint_repeats_nothing(tmp_path):
     grid = {"C": [0.5, 5.0, 50.0], "gamma": [0.1, 0.5]}
-    options = {"cv": CV, "checkpoint": tmp_path / "search.db"}
+    options = {"cv": CV, "checkpoint": tmp_path / "search.db", "error_score": "raise"}
     stopped = Stopping(11, KeyboardInterrupt())
     with pytest.warns(UserWarning, match="interrupted"):
         PathSearchCV(MLODM(), grid, scoring=stopped, **options).fit(X, Y)
     going_on = Stopping(7, AssertionError("a finished fit was repeated"))
-    search = PathSearchCV(MLODM(), grid, scoring=going_on, error_score="raise", **options)
+    search = PathSearchCV(MLODM(), grid, scoring=going_on, **options)
     search.fit(X, Y)
     full = PathSearchCV(MLODM(), grid, cv=CV, scoring=ranking_loss_scorer).fit(X, Y)
     assert_same(search, full)
     # a larger grid goes on from the same file, other data do not
     larger = {"C": [0.5, 5.0, 50.0, 500.0], "gamma": [0.1, 0.5]}
-    PathSearchCV(
-        MLODM(), larger, scoring=Stopping(6, AssertionError()), error_score="raise", **options
-    ).fit(X, Y)
+    six_more = Stopping(6, AssertionError("a finished fit was repeated"))
+    PathSearchCV(MLODM(), larger, scoring=six_more, **options).fit(X, Y)
     with pytest.raises(ValueError, match="checkpoint"):
         PathSearchCV(MLODM(), grid, scoring=Stopping(99, None), **options).fit(X + 1.0, Y)
     (tmp_path / "other").write_text("no database, but a text that is long enough to be read" * 20)

@@ -5,8 +5,9 @@
 - :mod:`skml_odm.search.run` a search under way,
 - :mod:`skml_odm.search.fold` the fits of a fold, :mod:`skml_odm.search.shared_fold` and
   :mod:`skml_odm.search.matrices` what they share,
-- :mod:`skml_odm.search.checkpoint`, :mod:`skml_odm.search.progress` finished fits on disk, and a
-  progress bar.
+- :mod:`skml_odm.search.checkpoint`, :mod:`skml_odm.search.identity` finished fits on disk, and
+  which search they are of,
+- :mod:`skml_odm.search.progress` a progress bar.
 """
 
 from .path_search import PathSearchCV

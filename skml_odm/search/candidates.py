@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from ..kernel_model import KernelModel
 from .fold import Task
+from .identity import key_of
 
 # Parameters that make another kernel matrix.
 KERNEL_PARAMETERS = ("kernel", "gamma", "degree", "coef0", "fit_intercept")
@@ -117,6 +118,7 @@ def lazily(grid, evaluate):
     seen: list = []
     for name, values in grid.items():
         new = [{**at, name: value} for value in values]
-        best, seen = evaluate([candidate for candidate in new if candidate not in seen])
+        known = {key_of(candidate) for candidate in seen}
+        best, seen = evaluate([candidate for candidate in new if key_of(candidate) not in known])
         at = dict(seen[best])
     return seen

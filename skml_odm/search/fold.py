@@ -1,9 +1,10 @@
 """The fits of one fold that share a kernel matrix, one after another."""
 
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass, field
+from numbers import Number
 from traceback import format_exc
 from typing import Any
 
@@ -17,8 +18,12 @@ from sklearn.utils.metaestimators import _safe_split
 from ..kernel_model import KernelModel
 from ..metrics import RankingScorer
 from ..parallel import keep_freed_memory, one_thread
+from .identity import key_of
 from .matrices import FoldMatrices
 from .shared_fold import SharedFold
+
+# Values that models may share.
+PLAIN = str | int | float | None
 
 
 @dataclass
@@ -87,31 +92,70 @@ def _results(work, task, X, y, sample_weight, sources):
         for_scorer["sample_weight"] = _safe_indexing(sample_weight, task.test)
     stages = Stages(work.estimator, X_train, y_train, X_test)
     matrices = FoldMatrices(sources, task.train, task.test)
+    by_predictions = work.by_predictions
     last: tuple = (None, None)
     for parameters in task.candidates:
         begin = time.perf_counter()
-        result: dict[str, Any] = {"n_test_samples": len(task.test), "fit_error": None}
+        result: dict[str, Any] = {
+            "n_test_samples": len(task.test),
+            "fit_error": None,
+            "score_error": None,
+        }
         try:
-            model, rows, test_rows = stages.prepare(parameters)
+            model, rows = stages.prepare(parameters)
             shared = stages.sharing(matrices)
             shared.serial = None
             if isinstance(model, KernelModel):
                 model._sharing = shared
             model.fit(rows, y_train, **for_fit)
-            result["fit_time"] = time.perf_counter() - begin
-            alike = shared.serial, repr(getattr(model, "threshold", None))
-            if shared.serial is None or last[0] != alike or not work.by_predictions:
-                last = alike, work.scorer(model, test_rows, y_test, **for_scorer)
-            result["test_scores"] = last[1]
-            result["score_time"] = time.perf_counter() - begin - result["fit_time"]
         except Exception:
             if work.error_score == "raise":
                 raise
             result["fit_error"] = format_exc()
+        result["fit_time"] = time.perf_counter() - begin
+        if result["fit_error"]:
             result["test_scores"] = failed_scores(work.scorer, work.error_score)
-            result["fit_time"] = time.perf_counter() - begin
             result["score_time"] = 0.0
+            yield result
+            continue
+        alike = shared.serial, repr(getattr(model, "threshold", None))
+        if shared.serial is None or last[0] != alike or not by_predictions:
+            scored, test_rows = stages.scored(by_predictions)
+            last = alike, _scores(work, scored, test_rows, y_test, for_scorer)
+        result["test_scores"], result["score_error"] = last[1]
+        result["score_time"] = time.perf_counter() - begin - result["fit_time"]
         yield result
+
+
+def _scores(work, estimator, X, y, options):
+    """Scores of a fitted estimator, and what scorers raised, if anything."""
+    try:
+        scores = work.scorer(estimator, X, *(() if y is None else (y,)), **options)
+    except Exception:
+        if work.error_score == "raise":
+            raise
+        return failed_scores(work.scorer, work.error_score), format_exc()
+    if not isinstance(scores, dict):
+        return _number(scores, work.scorer), None
+    errors = []
+    if isinstance(work.scorer, _MultimetricScorer):
+        # which hands over what a scorer raised as a text
+        errors = [score for score in scores.values() if isinstance(score, str)]
+        scores = {k: work.error_score if isinstance(v, str) else v for k, v in scores.items()}
+    numbers = {name: _number(score, name) for name, score in scores.items()}
+    return numbers, "\n".join(errors) or None
+
+
+def _number(score, scorer):
+    """A score as a plain number."""
+    if hasattr(score, "item"):
+        with suppress(ValueError):
+            score = score.item()
+    if not isinstance(score, Number):
+        raise ValueError(
+            f"scoring must return a number, got {score} ({type(score)}) instead. (scorer={scorer})"
+        )
+    return score
 
 
 def failed_scores(scorer, error_score):
@@ -130,24 +174,47 @@ class Stages:
         self.names: Any = None
         self.data = X_train, y_train, X_test
         self.rows = X_train, X_test
+        self.candidate: Any = None
+        self.fitted_steps: list = []
         self.known: Any = None
         self.shared: Any = None
 
     def prepare(self, parameters):
-        """An unfitted model, its training rows, and its test rows."""
+        """An unfitted model, and its training rows."""
         if isinstance(self.estimator, KernelModel):
-            return self._copy(parameters), *self.rows
-        estimator = clone(self.estimator).set_params(**clone(parameters, safe=False))
-        if not isinstance(estimator, Pipeline):
-            return estimator, *self.rows
-        last = estimator.steps[-1][0]
-        before = {k: v for k, v in parameters.items() if k.split("__")[0] != last}
+            self.candidate = self._copy(parameters)
+            return self.candidate, self.rows[0]
+        self.candidate = clone(self.estimator).set_params(**clone(parameters, safe=False))
+        if not isinstance(self.candidate, Pipeline):
+            return self.candidate, self.rows[0]
+        last = self.candidate.steps[-1][0]
+        # 1 and 1.0 are different settings
+        before = key_of({k: v for k, v in parameters.items() if k.split("__")[0] != last})
         if self.known != before:
-            X_train, y_train, X_test = self.data
-            steps = estimator[:-1]
-            self.rows = steps.fit_transform(X_train, y_train), steps.transform(X_test)
+            self._fit_steps()
             self.known, self.shared = before, None
-        return estimator[-1], *self.rows
+        return self.candidate[-1], self.rows[0]
+
+    def _fit_steps(self):
+        X_train, y_train, X_test = self.data
+        if len(self.candidate.steps) == 1:
+            self.rows, self.fitted_steps = (X_train, X_test), []
+            return
+        steps = self.candidate[:-1]
+        self.rows = steps.fit_transform(X_train, y_train), steps.transform(X_test)
+        self.fitted_steps = steps.steps
+
+    def scored(self, by_predictions):
+        """The fitted candidate, and test rows for it.
+
+        Where only predictions matter these are a pipeline's last step and transformed rows.
+        """
+        if not isinstance(self.candidate, Pipeline):
+            return self.candidate, self.rows[1]
+        if by_predictions:
+            return self.candidate[-1], self.rows[1]
+        self.candidate.steps = [*self.fitted_steps, self.candidate.steps[-1]]
+        return self.candidate, self.data[2]
 
     def _copy(self, parameters):
         """A model with other parameters: quicker than a clone, for ours hold plain values."""
@@ -156,7 +223,10 @@ class Stages:
             clone(self.estimator).set_params(**parameters)
             self.names = parameters.keys()
         model = copy(self.template)
-        vars(model).update(parameters)
+        values = {**vars(self.template), **parameters}
+        # no two models have one random generator
+        for name, value in values.items():
+            setattr(model, name, value if isinstance(value, PLAIN) else clone(value, safe=False))
         return model
 
     def sharing(self, matrices):

@@ -1,23 +1,38 @@
 """Grid search that shares work among candidates."""
 
+import time
 import warnings
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.metrics._scorer import _BaseScorer
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.model_selection._search import BaseSearchCV
-from sklearn.model_selection._validation import (
-    _insert_error_scores,
-    _warn_or_raise_about_fit_failures,
-)
+from sklearn.model_selection._validation import _warn_or_raise_about_fit_failures
 from sklearn.utils import indexable
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, _num_samples
 
+from ..metrics import RankingScorer
 from ..validation import check_choice, check_real, check_seed, check_verbose
-from .candidates import lazily, sampled
+from .candidates import lazily, model_of, sampled
 from .run import Run
 
 STRATEGIES = ("grid", "random", "lazy", "halving")
+
+# What a fit leaves behind.
+FITTED = (
+    "best_estimator_",
+    "best_index_",
+    "best_params_",
+    "best_score_",
+    "cv_results_",
+    "feature_names_in_",
+    "multimetric_",
+    "n_splits_",
+    "refit_time_",
+    "scorer_",
+)
 
 
 class PathSearchCV(BaseSearchCV):
@@ -67,7 +82,7 @@ class PathSearchCV(BaseSearchCV):
         Megabytes for the matrix of inner products of all rows (8 n² bytes); without enough, each
         fold computes its own kernel matrices.
     error_score : "raise" or float, default=nan
-        Score of a candidate whose fit fails.
+        Score of a candidate whose fit or scorer fails.
 
     Attributes
     ----------
@@ -78,13 +93,16 @@ class PathSearchCV(BaseSearchCV):
         The best candidate.
     best_estimator_ : estimator
         The best candidate, fitted to all rows; not after an interrupt.
+    refit_time_ : float
+        Seconds that took.
     n_splits_ : int
     scorer_ : callable or dict
     multimetric_ : bool
 
     Notes
     -----
-    Ctrl-C ends a search with a warning; ``cv_results_`` has what was finished.
+    Ctrl-C ends a search with a warning; ``cv_results_`` has what was finished. If nothing was, it
+    is a ``KeyboardInterrupt`` as always.
 
     Besides ``cache_size``, each worker holds the kernel matrix of one fold, a copy of it in single
     precision, kernel values of its validation rows, and up to 64 MB of known solutions.
@@ -146,7 +164,8 @@ class PathSearchCV(BaseSearchCV):
         y : array-like or sparse matrix
             Whatever the estimator takes.
         sample_weight : array-like of shape (n_samples,), optional
-            For the estimator's ``fit``, and for scorers as the installed scikit-learn does it.
+            For the ``fit`` of the estimator, or of a pipeline's last step, and for scorers as the
+            installed scikit-learn does it.
         groups : array-like of shape (n_samples,), optional
             For the splitter.
 
@@ -154,13 +173,20 @@ class PathSearchCV(BaseSearchCV):
         -------
         self
         """
+        for name in FITTED:
+            self.__dict__.pop(name, None)
         self._check_parameters()
         scorer, refit_metric = self._get_scorers()
         X, y, groups = indexable(X, y, groups)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-        folds = [(i, *fold) for i, fold in enumerate(splitter.split(X, y, groups))]
+        folds = [
+            (i, *(_as_indices(part, _num_samples(X)) for part in fold))
+            for i, fold in enumerate(splitter.split(X, y, groups))
+        ]
+        if not folds:
+            raise ValueError(f"cv must give at least one fold; got {self.cv!r}.")
         self.n_splits_ = len(folds)
         run = Run(self, scorer, (X, y, sample_weight), folds, self._weighs_scores(sample_weight))
         shown = self._search(run)
@@ -176,8 +202,12 @@ class PathSearchCV(BaseSearchCV):
         self._store([run.candidates[index] for index in shown], run.table(shown), refit_metric)
         self.scorer_ = getattr(scorer, "_scorers", scorer)
         if self.refit and not run.interrupted:
-            self._refit(X, y, {} if sample_weight is None else {"sample_weight": sample_weight})
+            self._refit(X, y, sample_weight)
         return self
+
+    def __sklearn_is_fitted__(self):
+        # an interrupted search has results, but no model
+        return hasattr(self, "best_estimator_" if self.refit else "cv_results_")
 
     def _weighs_scores(self, sample_weight):
         """Whether ``GridSearchCV`` would hand weights to the scorer."""
@@ -191,12 +221,44 @@ class PathSearchCV(BaseSearchCV):
         check_real("cache_size", self.cache_size, 0)
         check_seed(self.random_state)
         check_verbose(self.verbose)
-        if not (self.error_score == "raise" or isinstance(self.error_score, int | float)):
+        self._check_n_jobs()
+        self._check_refit()
+        is_word = isinstance(self.error_score, str) and self.error_score == "raise"
+        if not (is_word or isinstance(self.error_score, Real)):
             raise ValueError(f"error_score must be 'raise' or a number; got {self.error_score!r}.")
+        self._check_grid()
+
+    def _check_n_jobs(self):
+        n_jobs = self.n_jobs
+        is_number = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+        if n_jobs is not None and not (is_number and n_jobs != 0):
+            raise ValueError(f"n_jobs must be an integer other than 0, or None; got {n_jobs!r}.")
+
+    def _check_refit(self):
+        """Names are checked later where scorers have them, or may turn out to have."""
+        if isinstance(self.refit, bool | np.bool_) or callable(self.refit):
+            return
+        of_one = self.scoring is None or isinstance(self.scoring, str | _BaseScorer | RankingScorer)
+        # scikit-learn's name of the only scorer, and its own
+        names = ["score", *([self.scoring] if isinstance(self.scoring, str) else [])]
+        if not isinstance(self.refit, str) or (of_one and self.refit not in names):
+            raise ValueError(
+                "refit must be True, False, a callable, or the name of a scorer if there are "
+                f"several; got {self.refit!r}."
+            )
+
+    def _check_grid(self):
         if self.strategy == "lazy" and not isinstance(self.param_grid, dict):
             raise ValueError(
                 "param_grid must be a single dict for strategy='lazy'; got "
                 f"{type(self.param_grid).__name__}."
+            )
+        if len(ParameterGrid(self.param_grid)) == 0 or (
+            self.strategy == "lazy" and not self.param_grid
+        ):
+            raise ValueError(
+                f"param_grid must have at least one candidate; got {self.param_grid!r} "
+                f"(strategy={self.strategy!r})."
             )
 
     def _search(self, run):
@@ -221,8 +283,6 @@ class PathSearchCV(BaseSearchCV):
         return indices
 
     def _search_lazily(self, run):
-        ParameterGrid(self.param_grid)
-
         def evaluate(candidates):
             run.evaluate(run.add(candidates))
             done = run.finished()
@@ -240,8 +300,8 @@ class PathSearchCV(BaseSearchCV):
         """Results in scikit-learn's form."""
         done = [row for row in table if not np.isnan(row["fit_time"])]
         _warn_or_raise_about_fit_failures(done, self.error_score)
-        if callable(self.scoring):
-            _insert_error_scores(table, self.error_score)
+        self._warn_of_scorers(done)
+        _give_all_names(table)
         first = table[0]["test_scores"]
         self.multimetric_ = isinstance(first, dict)
         if callable(self.scoring) and self.multimetric_:
@@ -259,10 +319,43 @@ class PathSearchCV(BaseSearchCV):
                 self.best_score_ = results[f"mean_test_{refit_metric}"][self.best_index_]
             self.best_params_ = results["params"][self.best_index_]
 
-    def _refit(self, X, y, options):
+    def _warn_of_scorers(self, table):
+        errors = [row["score_error"] for row in table if row["score_error"]]
+        if errors:
+            warnings.warn(
+                f"Scoring failed in {len(errors)} of {len(table)} fits; where it did the score is "
+                f"set to {self.error_score}. The first failure:\n{errors[0]}",
+                stacklevel=4,
+            )
+
+    def _refit(self, X, y, sample_weight):
         self.best_estimator_ = clone(self.estimator).set_params(
             **clone(self.best_params_, safe=False)
         )
+        _, prefix = model_of(self.best_estimator_)
+        options = {} if sample_weight is None else {f"{prefix}sample_weight": sample_weight}
+        begin = time.perf_counter()
         self.best_estimator_.fit(X, y, **options)
+        self.refit_time_ = time.perf_counter() - begin
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_
+
+
+def _as_indices(part, n_rows):
+    """The rows of one side of a fold: splitters may give arrays, lists, ranges or masks."""
+    rows = np.asarray(part)
+    if rows.dtype == bool and rows.shape == (n_rows,):
+        return np.flatnonzero(rows)
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise ValueError(
+            f"cv must give indices of rows, or masks of {n_rows} rows; got {part!r} in a fold."
+        )
+    return rows.astype(np.intp, copy=False)
+
+
+def _give_all_names(table):
+    """Scores of failed and spared fits get the names that a scorer's others have."""
+    names = next((row["test_scores"] for row in table if isinstance(row["test_scores"], dict)), ())
+    for row in table:
+        if names and not isinstance(row["test_scores"], dict):
+            row["test_scores"] = dict.fromkeys(names, row["test_scores"])

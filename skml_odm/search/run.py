@@ -5,13 +5,16 @@ from typing import Any
 
 import numpy as np
 from joblib import delayed, effective_n_jobs
+from sklearn.base import clone
 from sklearn.utils import check_array
+from sklearn.utils.validation import _num_samples
 
 from ..kernel_model import KernelModel
 from ..parallel import streaming
 from .candidates import model_of, tasks
 from .checkpoint import Checkpoint
 from .fold import Work, failed_scores, run_task
+from .identity import scorer_identity
 from .matrices import SOURCES, source_matrix
 from .progress import Progress
 
@@ -46,9 +49,11 @@ class Run:
         self.sources: dict[str, np.ndarray] = {}
         self.checkpoint: Any = None
         if search.checkpoint is not None:
-            scorers = getattr(scorer, "_scorers", scorer)
-            parts = (type(search.estimator), search.estimator.get_params(), repr(scorers))
-            self.checkpoint = Checkpoint(search.checkpoint, (*parts, data, folds))
+            scorers = scorer_identity(getattr(scorer, "_scorers", scorer))
+            parts = (type(search.estimator), clone(search.estimator).get_params(), scorers)
+            self.checkpoint = Checkpoint(
+                search.checkpoint, (*parts, search.error_score, data, folds)
+            )
 
     def add(self, candidates):
         """Take up new candidates; returns their indices."""
@@ -120,7 +125,7 @@ class Run:
             return
         kinds = [self.candidates[i].get("kernel", model.kernel) for i in indices]
         needed = {SOURCES[kind] for kind in kinds if isinstance(kind, str) and kind in SOURCES}
-        n_rows = self.folds[0][1].size + self.folds[0][2].size
+        n_rows = _num_samples(self.data[0])
         if 8e-6 * n_rows**2 * len(needed) > self.search.cache_size:
             return
         with warnings.catch_warnings():
@@ -160,7 +165,8 @@ class Run:
         if not isinstance(scores, dict):
             return scores
         refit = self.search.refit
-        return scores[refit] if isinstance(refit, str) else next(iter(scores.values()))
+        named = isinstance(refit, str) and refit in scores
+        return scores[refit] if named else next(iter(scores.values()))
 
     def _standing(self):
         """How many candidates are finished, and the best mean score."""
@@ -179,6 +185,7 @@ class Run:
                     "score_time": np.nan,
                     "n_test_samples": len(test),
                     "fit_error": None,
+                    "score_error": None,
                 }
                 rows.append(self.results.get((index, fold), spared))
         return rows
