@@ -213,6 +213,10 @@ class RankingScorer:
         rank = getattr(estimator, "ranking_scores", estimator.decision_function)
         return self.sign * self.measure(y, rank(X), sample_weight=sample_weight)
 
+    def _accept_sample_weight(self):
+        """Asked by scikit-learn where there are several scorers."""
+        return True
+
     def __repr__(self):
         greater = "" if self.sign > 0 else ", greater_is_better=False"
         return f"RankingScorer({self.measure.__name__}{greater})"

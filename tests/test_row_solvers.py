@@ -294,7 +294,7 @@ def test_label_correlations():
 
 @pytest.mark.parametrize("loss", [SeparationLoss, BinaryLoss])
 @pytest.mark.parametrize("kind", COVARIANCES)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_problem_begins_where_its_neighbour_ended(seed, kind, loss):
     """Multipliers within their bounds, the dual value that belongs to them, the same optimum."""
     if kind == "learned" and loss is BinaryLoss:

@@ -291,3 +291,11 @@ def test_scorers_of_sklearn_agree_with_ours():
     for threshold in ("regression", "per-label", "zero", 0.3):
         model = MLODM(threshold=threshold).fit(X, Y)
         assert ranking_loss_scorer(model, X, Y) == pytest.approx(theirs(model, X, Y))
+
+
+@pytest.mark.parametrize("search", [GridSearchCV, PathSearchCV])
+def test_several_ranking_scorers_with_weights(search):
+    scoring = {"loss": ranking_loss_scorer, "precision": average_precision_scorer}
+    found = search(MLODM(), {"C": [1.0, 2.0]}, cv=CV, scoring=scoring, refit="loss")
+    found.fit(X, Y, sample_weight=np.linspace(0.5, 2.0, len(X)))
+    assert np.isfinite(found.cv_results_["mean_test_precision"]).all()
