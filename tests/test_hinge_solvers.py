@@ -213,13 +213,15 @@ def test_a_problem_begins_where_its_neighbour_ended(seed, factor):
     n_pairs = loss.n_relevant * (loss.shape[1] - loss.n_relevant)
     other = HingeLoss(loss.relevant, factor * loss.C, loss.weight * n_pairs / loss.C)
     state = PairMultipliers(other, operator.intercept > 0.0)
-    assert state.has_pairs_of(ended)
+    assert ended.can_start(state)
     state.start_from(ended, operator)
     np.testing.assert_array_equal(ended.values, given)
     bounds = np.repeat(other.weight, other.n_pairs)
     assert np.all((state.values >= 0.0) & (state.values <= bounds))
     if factor == 1.0:
         assert certify(operator, state).dual == pytest.approx(before.dual, rel=1e-6)
+    ended.biases[0] = np.nan
+    assert not ended.can_start(state)
     warm = hinge_auto(operator, other, tol=1e-8, max_iter=2000, random_state=0, state=state)
     cold = hinge_auto(operator, other, tol=1e-8, max_iter=2000, random_state=0)
     assert warm.primal == pytest.approx(cold.primal, rel=1e-6, abs=1e-12)

@@ -313,8 +313,10 @@ def test_a_problem_begins_where_its_neighbour_ended(seed, kind, loss):
         n_labels = ended.indicator.shape[1]
         covariance = LearnedCovariance(n_labels, covariance.dummy, covariance.alpha, beta)
     begun, cold = (loss(ended.indicator, beta, covariance, wider * ended.weight) for _ in range(2))
-    assert begun.has_pairs_of(ended)
+    assert ended.can_start(begun)
     begun.start_from(ended, operator)
+    ended.coefficients[0] = np.nan
+    assert not ended.can_start(begun)
     multipliers = begun.sign * begun.coefficients
     projected = multipliers.copy()
     begun.project(projected)

@@ -99,7 +99,7 @@ class SharedFold(Alone):
         # the others are solved to rounding, wherever they begin
         if operator.shape[0] > EXACT_ROWS:
             last = _only(self.ended, id(operator), list)
-            if last and last[0].has_pairs_of(problem):
+            if last and last[0].can_start(problem):
                 problem.start_from(last[0], operator)
             # solvers leave their solution in it
             last[:] = [problem]

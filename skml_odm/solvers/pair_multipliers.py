@@ -41,11 +41,12 @@ class PairMultipliers:
         self.biases = np.zeros(loss.shape[1])
         self.component = _components(loss) if balanced else np.zeros(loss.shape[1], np.int32)
 
-    def has_pairs_of(self, other):
-        """Whether another problem has the same label pairs, whatever their weights."""
-        return np.array_equal(self.loss.relevant, other.loss.relevant) and np.array_equal(
+    def can_start(self, other):
+        """Whether another problem has the same pairs, and this one has not failed."""
+        same = np.array_equal(self.loss.relevant, other.loss.relevant) and np.array_equal(
             self.loss.n_pairs, other.loss.n_pairs
         )
+        return same and bool(np.isfinite(self.values.sum() + self.biases.sum()))
 
     def start_from(self, other, operator):
         """Begin where another problem with the same pairs has ended.

@@ -52,11 +52,12 @@ class RowLoss:
         twin.coefficients[:] = self.coefficients
         return twin
 
-    def has_pairs_of(self, other):
-        """Whether another problem is about the same labels of the same rows."""
-        return np.array_equal(self.indicator, other.indicator) and np.array_equal(
+    def can_start(self, other):
+        """Whether another problem has the same rows and labels, and this one has not failed."""
+        same = np.array_equal(self.indicator, other.indicator) and np.array_equal(
             self.weight > 0.0, other.weight > 0.0
         )
+        return same and bool(np.isfinite(self.coefficients.sum()))
 
     def start_from(self, other, operator):
         """Begin where another problem of the same rows and labels has ended.
