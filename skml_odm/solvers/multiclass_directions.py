@@ -32,8 +32,8 @@ PLAIN = 1e-4
 ROUGH = 0.1
 FINE = 0.01
 MOST_STEPS = 500
-# Multiplications done by one product, so that Ctrl-C is noticed soon.
-WORK_PER_CALL = 200_000_000
+# Numbers of the rows that one product takes: these stay in the cache.
+ENTRIES_PER_CALL = 2**17
 # Second derivatives held at a time.
 TRIPLES = 1_000_000
 
@@ -123,15 +123,9 @@ class ClassBlocks:
         self.factors = [self._factor(rows, bends[:, label], size) for label in range(k)]
 
     def _factor(self, rows, bend, size):
-        (syrk,) = get_blas_funcs(("syrk",), dtype=self.precision)
         matrix = np.eye(size, dtype=self.precision, order="F")
         bent = np.flatnonzero(bend)
-        step = max(1, WORK_PER_CALL // size**2)
-        for start in range(0, len(bent), step):
-            index = bent[start : start + step]
-            X = rows.dense(index, self.precision)
-            X *= np.sqrt(bend[index, None])
-            matrix = syrk(1.0, X.T, beta=1.0, c=matrix, lower=True, overwrite_c=True)
+        matrix = add_gram(matrix, rows, bent, bend[bent])
         return cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
 
     def __call__(self, residual):
@@ -169,17 +163,27 @@ def row_by_row(rows, k, m):
 def pair_by_pair(rows, H, row, pair, value):
     """Add the triples to the lower half of H, many rows of a pair of classes in one product."""
     k, size = H.shape[:2]
-    most = max(1, WORK_PER_CALL // size**2)
     # short integers have a radix sort
     order = np.argsort(pair.astype(np.int16) if k * k < 2**15 else pair, kind="stable")
     ordered = pair[order]
     ends = np.flatnonzero(np.diff(ordered, prepend=-1, append=-1))
     for start, end in itertools.pairwise(ends):
         p, q = divmod(ordered[start], k)
-        for first in range(start, end, most):
-            members = order[first : min(first + most, end)]
-            X = rows.dense(row[members], np.float64)
-            gram = (X * value[members, None]).T @ X
-            H[p, :, p, :] += gram
-            H[q, :, q, :] += gram
-            H[p, :, q, :] -= gram
+        members = order[start:end]
+        lower = add_gram(np.zeros((size, size), order="F"), rows, row[members], value[members])
+        gram = lower + np.tril(lower, -1).T
+        H[p, :, p, :] += gram
+        H[q, :, q, :] += gram
+        H[p, :, q, :] -= gram
+
+
+def add_gram(matrix, rows, index, weight):
+    """Add Σ w x xᵀ over some rows to the lower half of a matrix, in its precision; w ≥ 0."""
+    (syrk,) = get_blas_funcs(("syrk",), (matrix,))
+    step = max(1, ENTRIES_PER_CALL // len(matrix))
+    for start in range(0, len(index), step):
+        part = slice(start, start + step)
+        X = rows.dense(index[part], matrix.dtype)
+        X *= np.sqrt(weight[part, None])
+        matrix = syrk(1.0, X.T, beta=1.0, c=matrix, lower=True, overwrite_c=True)
+    return matrix
