@@ -176,6 +176,10 @@ cdef class Iterate:
     cdef Py_ssize_t away_position
     cdef readonly double value
     """W(α), followed through the steps since ``restart``."""
+    cdef readonly double total
+    """Σα, followed through the steps of ``climb``."""
+    cdef readonly double squares
+    """Σ α²/c, followed likewise."""
     cdef readonly bint stalled
     """Whether the last step found nothing to gain."""
 
@@ -193,7 +197,9 @@ cdef class Iterate:
         self.active = np.empty(len(self.ridge), dtype=PAIR)
         self.n_active = 0
         self.scores = aligned(self.q * width).reshape(self.q, width)
-        self.bound = np.full(self.q * self.q, INFINITY)
+        self.scores[:] = 0.0
+        # of all groups that have pairs, the derivatives are zero
+        self.bound = np.where(np.diff(self.start) > 0, 0.0, INFINITY)
         self.lowest = np.full(self.m, np.nan)
         self.highest = np.full(self.m, np.nan)
         self.scale = 1.0
@@ -295,6 +301,45 @@ cdef class Iterate:
                 done += 1
         return done
 
+    def climb(self, const double[:, ::1] matrix, Py_ssize_t n, double relaxation):
+        """Do up to n steps from α = 0 on that raise Σα − W(α), α not bound to a sum of 1.
+
+        Each gives the pair of smallest derivative a multiple, below 2, of what is best for it:
+        (1 − g)/Θ_ii.
+        """
+        cdef Py_ssize_t done = 0
+        cdef double theta, length
+        with nogil:
+            while done < n:
+                self.find_vertex()
+                self.stalled = not self.best.slope < 1.0
+                if self.stalled:
+                    break
+                theta = self.own_curvature()
+                length = relaxation * (1.0 - self.best.slope) / theta
+                self.value = self.value + length * (self.best.slope + 0.5 * length * theta)
+                self.total = self.total + length
+                self.squares = self.squares + length * (
+                    2.0 * self.ridge[self.best.index] + length / self.weight[self.best.row]
+                )
+                self.add(self.best, length)
+                self.spread(self.best, &matrix[self.best.row, 0], length)
+                done += 1
+        return done
+
+    def current_scores(self):
+        """Scores (m × q) as the steps have left them; zero for rows without pairs."""
+        cdef double[:, ::1] result = np.zeros((self.m, self.q))
+        cdef Py_ssize_t place, k
+        for k in range(self.q):
+            for place in range(len(self.rows)):
+                result[self.rows[place], k] = self.scale * self.scores[k, place]
+        return np.asarray(result)
+
+    cdef inline double own_curvature(self) noexcept nogil:
+        """Θ_ii of the best pair."""
+        return 2.0 * self.diagonal[self.best.row] + 1.0 / self.weight[self.best.row]
+
     cdef void find_vertex(self) noexcept nogil:
         """Look first where the bound is smallest, then wherever it is below the best so far."""
         cdef Py_ssize_t n = self.q * self.q, group, winner
@@ -356,7 +401,7 @@ cdef class Iterate:
     cdef void plain_step(self, const double* column) noexcept nogil:
         """α ← (1 − λ) α + λ e, with λ of Eq. 64 and W of Eq. 68."""
         cdef double g = self.scale * self.best.slope, W = self.value
-        cdef double theta = 2.0 * self.diagonal[self.best.row] + 1.0 / self.weight[self.best.row]
+        cdef double theta = self.own_curvature()
         cdef double curvature = theta - 2.0 * g + 2.0 * W
         cdef double length
         self.stalled = not (2.0 * W - g) ** 2 > 2.0 * NEGLIGIBLE * W * curvature or 2.0 * W <= g

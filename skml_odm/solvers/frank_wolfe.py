@@ -73,7 +73,7 @@ def frank_wolfe_steps(operator, loss, *, tol, max_iter, pairwise=False, absolute
         zero = np.zeros((m, q))
         return Result(zero, np.zeros(q), zero.copy(), 0.0, 0.0, 1, True, trace.entries)
     point = Point(operator, loss, pairwise)
-    per_call = max(1, PAIRS_PER_CALL // (m + int(loss.n_pairs.sum())))
+    per_call = steps_per_call(loss)
     per_refresh = m * q
     certificate = point.refresh()
     n_iter = since = 0
@@ -136,19 +136,10 @@ class Point:
 
     def __init__(self, operator, loss, pairwise):
         self.operator, self.loss = operator, loss
-        shift = float(operator.intercept)
-        diagonal = operator.diagonal() + shift
+        self.iterate = first_point(operator, loss, pairwise)
         usable = np.flatnonzero(loss.n_pairs)
-        self.iterate = _frank_wolfe.Iterate(
-            by_labels(loss, usable),
-            loss.order,
-            loss.n_relevant,
-            loss.weight,
-            diagonal,
-            shift,
-            pairwise,
-        )
-        start = usable[np.argmin(2.0 * diagonal[usable] + 1.0 / loss.weight[usable])]
+        theta = 2.0 * (operator.diagonal()[usable] + operator.intercept) + 1.0 / loss.weight[usable]
+        start = usable[np.argmin(theta)]
         up, down = loss.order[start, [0, loss.n_relevant[start]]]
         self.iterate.put(start, up, down, 1.0)
 
@@ -193,6 +184,25 @@ class Point:
             if self.iterate.stalled:
                 return done
         return n
+
+
+def steps_per_call(loss):
+    """How many steps one compiled call may do."""
+    return max(1, PAIRS_PER_CALL // (loss.shape[0] + int(loss.n_pairs.sum())))
+
+
+def first_point(operator, loss, pairwise=False):
+    """Where all multipliers are zero."""
+    shift = float(operator.intercept)
+    return _frank_wolfe.Iterate(
+        by_labels(loss, np.flatnonzero(loss.n_pairs)),
+        loss.order,
+        loss.n_relevant,
+        loss.weight,
+        operator.diagonal() + shift,
+        shift,
+        pairwise,
+    )
 
 
 def by_labels(loss, rows):
