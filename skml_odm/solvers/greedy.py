@@ -24,11 +24,11 @@ from .result import Result, Trace, relative_gap
 # row; after the fewer ones it can be told whether they will be.
 LOOSE = 0.08
 MOST_STEPS = 5.0
-TELLING = 2.0
+TELLING = 1.0
 # Steps for each row until the first look at the gap, if that is to fall from 1 to 0; the fewest and
 # the most between looks.
 FIRST_LOOK = 2.5
-SHORTEST, LONGEST = 0.15, 1.0
+SHORTEST, LONGEST = 0.1, 1.0
 # Two multiples of the scores are tried, this far apart.
 STRETCH = 1.1
 # Steps go a little beyond what is best for a single pair.
@@ -77,10 +77,10 @@ def greedy(operator, loss, *, tol, max_iter, verbose=0):
             result = conclude(operator, loss, iterate, multiple.factor * iterate.total, tol)
             return replace(result, n_iter=math.ceil(n_steps / m), trace=trace.entries)
         left = n * (gap - tol) / (before - gap) if gap < before else np.inf
-        if iterate.stalled or (n_steps >= TELLING * m and n_steps + left > most):
-            break
         # the gap falls slowly at first
         left = 0.5 * left if n == n_steps else left
+        if iterate.stalled or (n_steps >= TELLING * m and n_steps + left > most):
+            break
         n = min(max(left, SHORTEST * m), LONGEST * m)
     return None
 
