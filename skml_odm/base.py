@@ -18,12 +18,7 @@ from .kernel_model import KernelModel
 from .kernels import for_original_kernel
 from .operators import LinearOperator
 from .thresholds import make_threshold
-from .validation import (
-    Target,
-    check_choice,
-    decode,
-    validated_rows,
-)
+from .validation import Target, check_choice, decode, forget, validated_rows
 
 
 class LabelRanker(MLClassifierBase):
@@ -160,7 +155,7 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         return self._fit(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight=None):
-        self._forget()
+        forget(self)
         self._check_common_parameters()
         self._check_parameters()
         threshold = make_threshold(self.threshold)

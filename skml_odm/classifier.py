@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from .kernel_model import KernelModel
-from .validation import as_plain_array, canonical, check_real
+from .validation import as_plain_array, canonical, check_real, forget
 
 # θ above which it is named where a problem is beyond double precision: 1/(1−θ)² is above 10⁴.
 STEEP = 0.99
@@ -51,7 +51,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         return self._fit(X, y, sample_weight)
 
     def _fit(self, X, y, sample_weight):
-        self._forget()
+        forget(self)
         self._check_common_parameters()
         self._check_parameters()
         X, y = validate_data(self, as_plain_array(X), y, **self._accepted())

@@ -156,8 +156,9 @@ class KernelModel(BaseEstimator):
     def _warn_unless_converged(self, result):
         if result.converged:
             return
-        # most solvers know no other limit
-        limit = getattr(result, "limit", "max_iter" if result.n_iter >= self.max_iter else "")
+        limit = result.limit
+        if limit is None:
+            limit = "max_iter" if result.n_iter >= self.max_iter else ""
         why = f"({limit}={getattr(self, limit)})" if limit else "without further progress"
         warnings.warn(
             f"{type(self).__name__} stopped after {result.n_iter} iterations {why} at a relative "
@@ -168,17 +169,8 @@ class KernelModel(BaseEstimator):
             stacklevel=4,
         )
 
-    def _forget(self):
-        """Drop what an earlier fit has left: one that fails must not leave half of a model."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
-        self.__dict__.pop("_kernel", None)
-
     def _keep(self, X, result, coefficients, intercept, weights):
         """Fitted attributes; ``weights`` (features × scores) only for a linear kernel."""
-        # what an earlier fit with another kernel may have left
-        for name in ("coef_", "X_fit_"):
-            self.__dict__.pop(name, None)
         self.dual_coef_ = coefficients
         self.intercept_ = intercept
         if weights is not None:

@@ -113,6 +113,11 @@ class Kernel:
             rows = slice(start, min(start + n_rows, X.shape[0]))
             yield rows, self.between(X[rows], X[: rows.stop])
 
+    def check(self, X):
+        """Raise if rounding would spoil the values among the rows of X, which is not copied."""
+        if self.kind == "rbf":
+            check_distances(squared_norms(X, self.center), self.gamma)
+
     @property
     def bounded(self):
         """Whether it is semidefinite and no value is above 1."""
@@ -184,11 +189,17 @@ def row_slices(X):
         yield slice(start, min(start + step, m))
 
 
-def squared_norms(X):
-    """Squared norms of rows, dense or CSR, in double precision; X is never copied as a whole."""
-    if X.dtype == np.float64:
+def squared_norms(X, center=None):
+    """Squared norms of rows, dense or CSR, in double precision; X is never copied as a whole.
+
+    A center is subtracted first, from dense rows.
+    """
+    if X.dtype == np.float64 and center is None:
         return row_norms(X, squared=True)
-    parts = [row_norms(X[rows].astype(np.float64), squared=True) for rows in row_slices(X)]
+    parts = []
+    for rows in row_slices(X):
+        part = X[rows].astype(np.float64) if center is None else X[rows] - center
+        parts.append(row_norms(part, squared=True))
     return np.concatenate(parts)
 
 

@@ -191,6 +191,7 @@ class ChunkedOperator(Operator):
         self.intercept = float(intercept)
         n_kept = min(m, int(room // (8 * m)))
         if kept is None:
+            kernel.check(X)
             kept = np.empty((n_kept, m))
             for rows in self._chunks(0, n_kept):
                 kept[rows] = self._values(rows, slice(None))

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .base import LabelRanker
 from .propagation import credible_labels, nearest_rows, propagate, reconstruction_weights
-from .validation import check_choice, check_real
+from .validation import check_choice, check_real, forget
 
 VARIANTS = ("vls", "map")
 # Weighted votes are sums in any order: what differs by less is a tie.
@@ -129,6 +129,7 @@ class Particle(LabelRanker):
         -------
         self
         """
+        forget(self)
         self._check_parameters()
         X, target = self._validated_pair(X, y)
         candidates = target.indicator
@@ -139,8 +140,6 @@ class Particle(LabelRanker):
             self.confidence_, candidates, neighbours, distances, self.credibility
         )
         self._remember(target)
-        for name in ("prior_", "likelihood_"):  # what an earlier fit may have left
-            self.__dict__.pop(name, None)
         self._fit_machines(X, candidates)
         if self.variant == "map":
             self._fit_posterior(X, candidates, neighbours)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from .base import LabelRanker
 from .solvers.low_rank_sparse import low_rank_sparse
 from .thresholds import make_threshold
-from .validation import check_bool, check_real, check_verbose
+from .validation import check_bool, check_real, check_verbose, forget
 
 
 class PMLLRS(LabelRanker):
@@ -118,6 +118,7 @@ class PMLLRS(LabelRanker):
         -------
         self
         """
+        forget(self)
         self._check_parameters()
         threshold = make_threshold(self.threshold)
         X, target = self._validated_pair(X, y)

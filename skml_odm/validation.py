@@ -76,6 +76,13 @@ def canonical(matrix):
     return matrix
 
 
+def forget(estimator):
+    """Drop what an earlier fit has left: one that fails must not leave half of a model."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)
+    vars(estimator).pop("_kernel", None)
+
+
 def validated_rows(estimator, X, *, reset, **options):
     """Rows as ``validate_data`` of scikit-learn gives them, sparse ones in canonical form."""
     X = validate_data(estimator, as_plain_array(X), reset=reset, **options)

@@ -225,6 +225,14 @@ def test_distances_that_are_lost_are_noticed(norm, gamma):
         check_distances(np.array([1.0, norm]), gamma)
 
 
+@pytest.mark.parametrize("cache_size", [0.0, 2000.0])
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
+def test_lost_distances_are_refused_however_the_matrix_is_held(convert, cache_size):
+    X, y, _ = random_data()
+    with pytest.raises(ValueError, match="are lost in rounding at gamma=1e\\+1"):
+        MLODM(gamma=1e12, cache_size=cache_size).fit(convert(X), y)
+
+
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
 def test_weighted_gamma_is_that_of_repeated_rows(convert):
     X, _, rng = random_data()

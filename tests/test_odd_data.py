@@ -7,7 +7,18 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from small_data import ODD, SOLVERS, THRESHOLDS, check_fit, random_data
 
-from skml_odm import CSRL, M3L, MLODM, PMLODM, RankCVM, RankLSVM, RankSVM, RankSVMz
+from skml_odm import (
+    CSRL,
+    M3L,
+    MLODM,
+    PMLLRS,
+    PMLODM,
+    Particle,
+    RankCVM,
+    RankLSVM,
+    RankSVM,
+    RankSVMz,
+)
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -151,3 +162,17 @@ def test_a_fit_that_fails_leaves_no_half_of_a_model(method):
     with pytest.raises(NotFittedError):
         model.predict(X)
     model.fit(X, Y).predict(X)
+
+
+@pytest.mark.parametrize("method, wrong", [(Particle, {"alpha": 7.0}), (PMLLRS, {"beta": -1.0})])
+def test_so_do_the_methods_without_a_kernel(method, wrong):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    Y = (X @ rng.normal(size=(3, 4)) > 0).astype(int)
+    model = method().fit(X, Y)
+    right = model.get_params()
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        model.set_params(**wrong).fit(X, Y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    model.set_params(**right).fit(X, Y).predict(X)

@@ -55,12 +55,9 @@ class MultiClassResult(Result):
     ----------
     n_outer : int
         How many convex problems were met.
-    limit : str
-        The argument that ended the iteration; empty if it converged or made no more progress.
     """
 
     n_outer: int = 1
-    limit: str = ""
 
 
 def make_blocks(rows, label, weight, lower, upper, mu, n_classes, moving):

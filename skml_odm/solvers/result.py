@@ -38,6 +38,8 @@ class Result:
         The margin asked of every label pair.
     covariance : ndarray, optional
         Covariances of the label models, where the problem has them.
+    limit : str, optional
+        The argument that ended the iteration, empty if none did; None where only ``max_iter`` can.
     """
 
     coefficients: np.ndarray
@@ -51,6 +53,7 @@ class Result:
     lp_solver: str = "none"
     margin: float = 1.0
     covariance: np.ndarray | None = None
+    limit: str | None = None
 
     @property
     def dual(self):
