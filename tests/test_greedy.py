@@ -102,6 +102,27 @@ def test_what_takes_long_is_left_to_others():
     assert greedy(operator, loss, tol=0.1, max_iter=1) is None
 
 
+@pytest.mark.parametrize("C", [1e-300, 1e-200, 1e200, 1e300])
+def test_numbers_beyond_their_range_are_left_to_others(C):
+    """Steps of no length, values without end; Newton's method knows what to say about them."""
+    operator, loss = larger_problem(0, C=C)
+    outcomes = []
+    for tol in (0.1, 0.07):
+        with np.errstate(all="ignore"):
+            try:
+                outcomes.append(auto(operator, loss, tol=tol, max_iter=50).gap <= tol)
+            except FloatingPointError as error:
+                outcomes.append(str(error))
+    assert outcomes[0] == outcomes[1] or outcomes[0] is True
+
+
+def test_any_tolerance_is_met_from_the_first_look_on():
+    operator, loss = larger_problem(0)
+    for tol in (0.999, 1.0, 3.0):
+        result = greedy(operator, loss, tol=tol, max_iter=100)
+        assert result.converged and result.gap <= 1.0 and result.n_iter == 1
+
+
 def test_stalled_steps_end(monkeypatch):
     """Multipliers never fall: steps that are too long end at a point that is not the best."""
     monkeypatch.setattr(module, "RELAXATION", 1.9)

@@ -49,7 +49,11 @@ def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
     if loss.shape[0] <= EXACT_ROWS:
         return newton_to_rounding(operator, loss, tol=tol, max_iter=max_iter, verbose=verbose)
     if suits_greedy(operator, loss, tol):
-        result = greedy(operator, loss, tol=tol, max_iter=max_iter, verbose=verbose)
+        try:
+            result = greedy(operator, loss, tol=tol, max_iter=max_iter, verbose=verbose)
+        except ArithmeticError:
+            # others may have more room
+            result = None
         if result is not None and result.converged:
             return result
     descent = Runner(
