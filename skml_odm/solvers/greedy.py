@@ -27,7 +27,7 @@ MOST_STEPS = 5.0
 TELLING = 1.0
 # Steps for each row until the first look at the gap, if that is to fall from 1 to 0; the fewest and
 # the most between looks.
-FIRST_LOOK = 2.5
+FIRST_LOOK = 2.7
 SHORTEST, LONGEST = 0.1, 1.0
 # Two multiples of the scores are tried, this far apart.
 STRETCH = 1.1
@@ -76,7 +76,7 @@ def greedy(operator, loss, *, tol, max_iter, verbose=0):
         if gap <= tol:
             result = conclude(operator, loss, iterate, multiple.factor * iterate.total, tol)
             return replace(result, n_iter=math.ceil(n_steps / m), trace=trace.entries)
-        left = n * (gap - tol) / (before - gap) if gap < before else np.inf
+        left = n * math.log(gap / tol) / math.log(before / gap) if gap < before else np.inf
         # the gap falls slowly at first
         left = 0.5 * left if n == n_steps else left
         if iterate.stalled or (n_steps >= TELLING * m and n_steps + left > most):
