@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from skml_odm import CSRL
 
-from .mlodm import best_time
 from .rank import geometric_mean
+from .timing import best_time
 from .yahoo import FULL, REDUCED, prepare, split
 
 GAP = 1e-3

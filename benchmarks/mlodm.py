@@ -7,7 +7,6 @@ exactly the same problem, to the same gap.
 """
 
 import json
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from skml_odm.losses import PairLoss
 
 from .data import load_as_in_paper
 from .explicit import fit_explicit
+from .timing import best_time
 
 CHOSEN = Path(__file__).with_name("chosen.json")
 DATA_SETS = ("emotions", "scene", "yeast", "enron", "medical-333", "medical")
@@ -43,16 +43,6 @@ def run(arguments):
     with threadpool_limits(1):
         compare_with_peers(arguments.repeats)
         compare_with_paper(arguments.repeats)
-
-
-def best_time(work, repeats):
-    """Shortest wall time of several calls, in seconds."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def compare_with_peers(repeats):

@@ -17,7 +17,7 @@ from skml_odm.datasets import add_candidate_noise
 from skml_odm.solvers.confidence import ScoreProgram, confidences, solve_by_highs
 
 from .data import load_as_in_paper, load_candidates
-from .mlodm import best_time
+from .timing import best_time
 
 DATA_SETS = ("emotions", "yeast", "medical", "enron")
 # Rows that HiGHS solves one by one: enough for a mean.

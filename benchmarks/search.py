@@ -5,8 +5,6 @@ over the whole grid would take hours: it gets a random hundredth of the candidat
 compared per fit.
 """
 
-import time
-
 import numpy as np
 from joblib import parallel_config
 from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid
@@ -16,6 +14,7 @@ from skml_odm import MLODM, PathSearchCV
 from skml_odm.metrics import ranking_loss_scorer
 
 from .data import load_as_in_paper
+from .timing import in_turns, seconds
 
 POWERS = {"C": (2.0 ** np.arange(-2, 11)).tolist(), "gamma": (2.0 ** np.arange(-10, 3)).tolist()}
 TENTHS = (np.arange(1, 10) / 10).tolist()
@@ -60,28 +59,26 @@ def grid_search(grid, jobs):
     )
 
 
-def seconds(search, split):
-    start = time.perf_counter()
-    search.fit(split.X_train, split.y_train.astype(int))
-    return time.perf_counter() - start
+def search_seconds(search, split):
+    return seconds(lambda: search.fit(split.X_train, split.y_train.astype(int)))
 
 
 def warm_up(jobs):
     split = load_as_in_paper("emotions")
-    seconds(path_search({"C": [1.0], "gamma": [0.01, 0.1]}, jobs, refit=False), split)
+    search_seconds(path_search({"C": [1.0], "gamma": [0.01, 0.1]}, jobs, refit=False), split)
 
 
 def whole_grid(jobs):
     split = load_as_in_paper("emotions")
     candidates = list(ParameterGrid(GRID))
     search = path_search(GRID, jobs, refit=False)
-    ours = seconds(search, split)
+    ours = search_seconds(search, split)
     n_fits = len(candidates) * search.n_splits_
     print(f"emotions, whole grid: {n_fits} fits in {ours / 60:.1f} minutes (wanted 10)", flush=True)
     chosen = np.random.default_rng(0).choice(len(candidates), round(SHARE * len(candidates)), False)
     some = [{name: [value] for name, value in candidates[index].items()} for index in chosen]
     other = grid_search(some, jobs)
-    theirs = seconds(other, split)
+    theirs = search_seconds(other, split)
     per_fit = theirs / (len(some) * search.n_splits_), ours / n_fits
     print(
         f"ms per fit: GridSearchCV on 1 % of it {1e3 * per_fit[0]:.2f}, PathSearchCV "
@@ -98,23 +95,14 @@ def powers_of_yeast(jobs):
     split = load_as_in_paper("yeast")
     ours, theirs = in_turns(
         REPEATS,
-        lambda: seconds(path_search(POWERS, jobs, refit=False), split),
-        lambda: seconds(grid_search(POWERS, jobs), split),
+        lambda: search_seconds(path_search(POWERS, jobs, refit=False), split),
+        lambda: search_seconds(grid_search(POWERS, jobs), split),
     )
     print(
         f"yeast, C x gamma, best of {REPEATS}: GridSearchCV {theirs:.1f} s, PathSearchCV "
         f"{ours:.1f} s: {theirs / ours:.1f} times (wanted 5)",
         flush=True,
     )
-
-
-def in_turns(repeats, *works):
-    """The shortest times of several works.
-
-    They take turns, so that a slow minute of the machine is no one's alone.
-    """
-    times = [[work() for work in works] for _ in range(repeats)]
-    return np.min(times, axis=0)
 
 
 def dask_workers():
@@ -126,7 +114,7 @@ def dask_workers():
         split = load_as_in_paper(name)
         no, one, two, profiled = in_turns(
             repeats,
-            lambda g=grid, s=split: seconds(path_search(g, 1, refit=False), s),
+            lambda g=grid, s=split: search_seconds(path_search(g, 1, refit=False), s),
             lambda g=grid, s=split: dask_seconds(1, g, s),
             lambda g=grid, s=split: dask_seconds(2, g, s),
             lambda g=grid, s=split: dask_seconds(2, g, s, profiler=True),
@@ -152,7 +140,8 @@ def dask_seconds(n_workers, grid, split, profiler=False):
     ):
         if n_workers == 1:
             # joblib would do without Dask: the worker is sent the whole search
-            return client.submit(seconds, path_search(grid, 1, refit=False), split).result()
+            whole = path_search(grid, 1, refit=False)
+            return client.submit(search_seconds, whole, split).result()
         with parallel_config(backend="dask"):
             warm_up(-1)
-            return seconds(path_search(grid, -1, refit=False), split)
+            return search_seconds(path_search(grid, -1, refit=False), split)
