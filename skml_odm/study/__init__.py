@@ -17,6 +17,7 @@ from .cell import Classifier, Tuning
 from .definition import Study, make_study, read_study
 from .estimators import DefinitionError
 from .one_class import OneClassAllowed
+from .one_label import OneLabel
 from .outcome import Outcome
 from .protocol import Protocol
 from .run import run_study
@@ -26,6 +27,7 @@ __all__ = [
     "Classifier",
     "DefinitionError",
     "OneClassAllowed",
+    "OneLabel",
     "Outcome",
     "Protocol",
     "Study",
