@@ -14,10 +14,10 @@ mnist10k, where that takes hours, on 1000 of them; on mnist10k only λ is chosen
 μ = 0.4. The SVMs are scikit-learn's: LinearSVC (LIBLINEAR, at its default limit of 1000
 iterations), Crammer and Singer's (mcSVM; with LIBLINEAR's own tolerance of 0.1, for with
 scikit-learn's 10⁻⁴ it takes minutes; `max_iter` does not reach its solver, which stops after
-100 000 iterations wherever it is and does so for larger C, hence C up to 2²⁰ on dna only, 2⁶ on
-satimage, letter and shuttle, 2² on connect-4, 2⁸ elsewhere), OneVsOneClassifier,
-OutputCodeClassifier with as many random columns as an exhaustive code has (on vowel 110 instead of
-1023; on mnist10k 34 instead of 511, and C up to 2⁴). The last column is MCODM with an RBF kernel,
+100 000 iterations wherever it is and does so for larger C, hence C up to 2⁴ on dna and satimage, 2⁶
+on letter and shuttle, 2² on connect-4, 2⁸ elsewhere), OneVsOneClassifier, OutputCodeClassifier with
+as many random columns as an exhaustive code has (on vowel 110 instead of 1023; on mnist10k 34
+instead of 511, and C up to 2⁴). The last column is MCODM with an RBF kernel,
 `gamma="scale"`, θ = 0.2 and μ = 0.5, only λ chosen, on at most 1000 rows of a training part; on
 satimage and the four sets below it with Nystroem's map of 500 rows instead of the kernel. mnist10k
 has 10 000 of the paper's 70 000 rows, svmguide4 300 of 612. A dash: exhaustive codes are too large,
