@@ -47,9 +47,9 @@ def all_pairs(loss):
     return [tuple(map(int, pair)) for pair in pair_rows(loss)]
 
 
-def multipliers(point, pairs):
+def multipliers(iterate, pairs):
     """α of all pairs."""
-    *active, values = point.iterate.multipliers()
+    *active, values = iterate.multipliers()
     alpha = dict(zip(zip(*(part.tolist() for part in active), strict=True), values, strict=True))
     assert alpha.keys() <= set(pairs)
     return np.array([alpha.get(pair, 0.0) for pair in pairs])
@@ -68,7 +68,7 @@ def explicit_theta(operator, loss):
 
 def check_state(point, theta, pairs):
     """Vertex and value of the recursions are those of the explicit gradient."""
-    alpha = multipliers(point, pairs)
+    alpha = multipliers(point.iterate, pairs)
     assert alpha.min() >= 0.0
     assert alpha.sum() == pytest.approx(1.0)
     gradient = theta @ alpha
@@ -110,7 +110,7 @@ def test_vertices_and_values_are_those_of_the_explicit_matrix(seed, pairwise):
     theta, _ = explicit_theta(operator, loss)
     pairs = all_pairs(loss)
     point = Point(operator, loss, pairwise)
-    free = np.flatnonzero(multipliers(point, pairs) == 0.0)
+    free = np.flatnonzero(multipliers(point.iterate, pairs) == 0.0)
     for at in rng.permutation(free)[: rng.integers(len(free) + 1)]:
         point.iterate.put(*pairs[at], rng.exponential())
     point.refresh()
@@ -129,7 +129,7 @@ def test_certificate_and_coefficients_are_those_of_the_explicit_matrix(seed, pai
     point.refresh()
     point.advance(30, 0.0, 0.0)
     certificate = point.refresh()
-    alpha = multipliers(point, all_pairs(loss))
+    alpha = multipliers(point.iterate, all_pairs(loss))
     value, gradient = 0.5 * alpha @ theta @ alpha, theta @ alpha
     assert certificate.value == pytest.approx(value, rel=1e-12)
     assert certificate.promise == pytest.approx(2 * value - gradient.min(), rel=1e-6, abs=1e-12)
@@ -215,7 +215,7 @@ def test_the_papers_criterion(pairwise):
     promises = [point.refresh().promise]
     while promises[-1] > 1e-3:
         point.advance(1, 1e-12, 1e-3)
-        alpha = multipliers(point, all_pairs(loss))
+        alpha = multipliers(point.iterate, all_pairs(loss))
         promises.append(alpha @ theta @ alpha - (theta @ alpha).min())
     assert result.n_iter == len(promises) - 1
 

@@ -136,9 +136,10 @@ class Point:
 
     def __init__(self, operator, loss, pairwise):
         self.operator, self.loss = operator, loss
-        self.iterate = first_point(operator, loss, pairwise)
+        diagonal = operator.diagonal() + operator.intercept
+        self.iterate = first_point(loss, diagonal, operator.intercept, pairwise)
         usable = np.flatnonzero(loss.n_pairs)
-        theta = 2.0 * (operator.diagonal()[usable] + operator.intercept) + 1.0 / loss.weight[usable]
+        theta = 2.0 * diagonal[usable] + 1.0 / loss.weight[usable]
         start = usable[np.argmin(theta)]
         up, down = loss.order[start, [0, loss.n_relevant[start]]]
         self.iterate.put(start, up, down, 1.0)
@@ -191,16 +192,15 @@ def steps_per_call(loss):
     return max(1, PAIRS_PER_CALL // (loss.shape[0] + int(loss.n_pairs.sum())))
 
 
-def first_point(operator, loss, pairwise=False):
-    """Where all multipliers are zero."""
-    shift = float(operator.intercept)
+def first_point(loss, diagonal, shift, pairwise=False):
+    """Where all multipliers are zero; the diagonal is that of K, ``shift`` included."""
     return _frank_wolfe.Iterate(
         by_labels(loss, np.flatnonzero(loss.n_pairs)),
         loss.order,
         loss.n_relevant,
         loss.weight,
-        operator.diagonal() + shift,
-        shift,
+        diagonal,
+        float(shift),
         pairwise,
     )
 

@@ -62,7 +62,7 @@ def greedy(operator, loss, *, tol, max_iter, verbose=0):
     """
     trace = Trace("greedy", verbose)
     m = loss.shape[0]
-    iterate = first_point(operator, loss)
+    iterate = first_point(loss, operator.diagonal() + operator.intercept, operator.intercept)
     multiple = Multiple(loss)
     most = min(MOST_STEPS, max_iter) * m
     n_steps, gap, n = 0, 1.0, max(FIRST_LOOK * (1.0 - tol), SHORTEST) * m

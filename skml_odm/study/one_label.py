@@ -1,8 +1,9 @@
 """Classes as labels: classifiers of classes in a study."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
+
+from .scores import as_dense
 
 
 class OneLabel(BaseEstimator):
@@ -34,7 +35,7 @@ class OneLabel(BaseEstimator):
 
     def fit(self, X, y):
         """Learn from rows X and their labels y (rows × labels)."""
-        y = y.toarray() if sparse.issparse(y) else np.asarray(y)
+        y = as_dense(y)
         counts = np.count_nonzero(y, axis=1)
         if len(wrong := np.flatnonzero(counts != 1)):
             raise ValueError(
