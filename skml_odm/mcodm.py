@@ -9,7 +9,6 @@ from .classifier import KernelClassifier
 from .kernels import for_original_kernel
 from .solvers.multiclass import FeatureRows, KernelRows, LinearRows, descend, make_blocks
 from .solvers.multiclass_directions import DIRECT, suits_descent
-from .solvers.multiclass_newton import newton
 from .validation import check_choice, check_real
 
 SOLVERS = ("auto", "newton", "descent")
@@ -201,15 +200,17 @@ class MCODM(KernelClassifier):
         blocks = make_blocks(
             rows, codes, cost, 1.0 - self.theta, 1.0 + self.theta, self.mu, k, moving
         )
-        result = (newton if by_newton else descend)(
-            rows,
-            blocks,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            max_outer_iter=self.max_outer_iter,
-            rng=check_random_state(self.random_state),
-            verbose=self.verbose,
-        )
+        options = {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "max_outer_iter": self.max_outer_iter,
+            "rng": check_random_state(self.random_state),
+            "verbose": self.verbose,
+        }
+        if by_newton:
+            result = self._sharing.minimise_classes(self, rows, blocks, **options)
+        else:
+            result = descend(rows, blocks, **options)
         if isinstance(rows, FeatureRows):
             result.coefficients = rows.back @ rows.weights[:-1]
         result.coefficients = for_original_kernel(result.coefficients, eigenvectors)

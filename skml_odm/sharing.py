@@ -8,6 +8,7 @@ single fit is :data:`ALONE` and computes it all; a search lends its estimators a
 from .kernels import make_kernel
 from .losses import PairLoss
 from .solvers.choice import minimise
+from .solvers.multiclass_newton import newton
 
 
 class Alone:
@@ -50,6 +51,10 @@ class Alone:
     def minimise(self, solver, operator, loss, **options):
         """Solve a problem with pair losses."""
         return minimise(solver, operator, loss, **options)
+
+    def minimise_classes(self, estimator, rows, blocks, **options):
+        """Solve a problem of classes by Newton's method."""
+        return newton(rows, blocks, **options)
 
     def begun(self, operator, problem):
         """A problem that a solver changes, begun where another has ended if that is known."""

@@ -3,16 +3,18 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_wine
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import LinearSVC
 from skmultilearn.adapt import MLkNN
 from small_studies import data_set, study
 from study_stubs import Frequencies, Sleeping
 
-from skml_odm import MLODM
-from skml_odm.datasets import add_candidate_noise
-from skml_odm.study import run_study
+from skml_odm import MCODM, MLODM
+from skml_odm.datasets import DataSet, add_candidate_noise
+from skml_odm.study import OneLabel, run_study
 from skml_odm.study.measures import OF_SCORES, LabelScorer, label_measures
 
 pytest.importorskip("cloudpickle")
@@ -64,6 +66,36 @@ def test_grids_are_searched_on_the_training_part(tmp_path):
         search.fit(data.X[train], data.Y[train].astype(int))
         assert outcome.parameters == search.best_params_
         assert outcome.facts["search_seconds"] > 0
+
+
+@pytest.mark.parametrize("classifier", ["MCODM", "LinearSVC"])
+def test_grids_of_classifiers_inside_one_label(tmp_path, classifier):
+    X, classes = load_wine(return_X_y=True)
+    names = tuple(f"feature {i}" for i in range(X.shape[1]))
+    data = DataSet("wine", X, np.eye(3, dtype=bool)[classes], ("a", "b", "c"), names)
+    grid = {"classifier__C": [0.01, 1.0, 100.0]}
+    made = study(
+        {
+            "estimator": "OneLabel",
+            "parameters": {"classifier": {"estimator": classifier}},
+            "grid": grid,
+        },
+        data=[data],
+        protocol={"kind": "random", "scaling": "unit"},
+        tuning={"folds": 4, "measure": "macro_f1"},
+    )
+    (outcome,) = run_study(made, tmp_path / "results.sqlite")
+    ((train, _),) = made.protocol.splits(data)
+    search = GridSearchCV(
+        OneLabel({"MCODM": MCODM, "LinearSVC": LinearSVC}[classifier](random_state=1)),
+        grid,
+        scoring=LabelScorer("macro_f1"),
+        cv=KFold(4, shuffle=True, random_state=1),
+        refit=False,
+    )
+    search.fit(MinMaxScaler().fit_transform(X[train]), data.Y[train].astype(int))
+    assert len(set(search.cv_results_["mean_test_score"])) == 3
+    assert outcome.parameters == search.best_params_
 
 
 def test_a_single_candidate_is_not_searched_for(tmp_path):

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from class_problems import majorant_by_quadratic_program, objective, random_classes
 from problems import solve_quadratic_program
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
@@ -244,51 +245,6 @@ def test_derivatives(smoothing):
     assert np.allclose(np.asarray(blocks.coefficients).sum(axis=1), 0.0, atol=1e-12)
 
 
-def random_classes(seed, m=90, d=5, k=4):
-    rng = np.random.default_rng(seed)
-    centres = 1.5 * rng.normal(size=(k, d))
-    y = np.concatenate([np.arange(k), rng.integers(k, size=m - k)])
-    X = centres[y] + rng.normal(size=(m, d))
-    X[rng.random((m, d)) < 0.2] = 0.0
-    return X, y.astype(np.intc), rng.uniform(0.5, 2.0, size=m)
-
-
-def objective(F, W, y, weight, mu, lower=0.8, upper=1.2):
-    """J by definition."""
-    total = 0.5 * np.vdot(W, W)
-    for f, label, c in zip(F, y, weight, strict=True):
-        margin = f[label] - np.delete(f, label).max()
-        total += 0.5 * c * max(lower - margin, 0.0) ** 2
-        total += 0.5 * c * mu * max(margin - upper, 0.0) ** 2
-    return total
-
-
-def majorant_by_quadratic_program(X1, F, y, weight, mu, lower=0.8, upper=1.2):
-    """The least value of the convex majorant that touches J at the scores F, by Clarabel."""
-    (m, d), k = X1.shape, F.shape[1]
-    rival = np.where(np.arange(k) == y[:, None], -np.inf, F).argmax(axis=1)
-    n = k * d
-    rows, bounds = [], []
-    for i in range(m):
-        for j in range(k):
-            if j != y[i]:
-                row = np.zeros(n + 2 * m)
-                row[y[i] * d : (y[i] + 1) * d] = -X1[i]
-                row[j * d : (j + 1) * d] = X1[i]
-                row[n + i] = -1.0
-                rows.append(row)
-                bounds.append(-lower)
-        row = np.zeros(n + 2 * m)
-        row[y[i] * d : (y[i] + 1) * d] = X1[i]
-        row[rival[i] * d : (rival[i] + 1) * d] = -X1[i]
-        row[n + m + i] = -1.0
-        rows.append(row)
-        bounds.append(upper)
-    square = np.r_[np.ones(n), weight, mu * weight]
-    matrix = sparse.csc_matrix(np.array(rows))
-    return solve_quadratic_program(square, np.zeros(len(square)), matrix, np.array(bounds))
-
-
 def solve(X, y, weight, mu=0.5, solver=newton, intercept=1.0, seed=0, moving=True, **options):
     rows = LinearRows(X, intercept, y.max() + 1)
     blocks = make_blocks(rows, y, weight, 0.8, 1.2, mu, y.max() + 1, moving)
@@ -311,6 +267,20 @@ def test_majorant_is_at_its_minimum(solver, seed):
     assert result.converged and result.difference <= 1e-8 * result.primal
     least = majorant_by_quadratic_program(X1, F, y, 0.5 * weight, 0.5)
     assert least == pytest.approx(value, rel=2e-8)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+@pytest.mark.parametrize("max_iter", [2, 5, 9, 14])
+def test_certificates_hold_wherever_newtons_method_ends(max_iter, scale):
+    """The point that is kept need not be the last one."""
+    for seed in range(6):
+        X, y, weight = random_classes(seed, m=70, d=3)
+        result, rows = solve(X, y, scale * weight, mu=0.9, tol=1e-12, max_iter=max_iter)
+        X1 = np.hstack([X, np.ones((len(X), 1))])
+        F = X1 @ rows.weights
+        assert result.primal == pytest.approx(objective(F, rows.weights, y, scale * weight, 0.9))
+        least = majorant_by_quadratic_program(X1, F, y, scale * weight, 0.9)
+        assert result.primal - result.difference <= least * (1 + 1e-7)
 
 
 @pytest.mark.parametrize("tol", [0.3, 0.03])

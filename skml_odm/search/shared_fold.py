@@ -6,6 +6,7 @@ from typing import Any
 from ..sharing import Alone
 from ..solvers.auto import EXACT_ROWS
 from ..solvers.features import has_few_features
+from ..solvers.multiclass_path import MultiClassPath
 from ..solvers.path import PairPath
 
 
@@ -27,6 +28,7 @@ class SharedFold(Alone):
         self.operators: dict = {}
         self.losses: dict = {}
         self.paths: dict = {}
+        self.class_paths: dict = {}
         self.ended: dict = {}
         self.values: dict = {}
         self.thresholds: dict = {}
@@ -58,7 +60,7 @@ class SharedFold(Alone):
         return loss.with_parameters(C, theta, mu)
 
     def operator(self, estimator, X):
-        key = (*_key(estimator._kernel), estimator.fit_intercept, X.shape[0])
+        key = *_operator_key(estimator), X.shape[0]
         return _only(self.operators, key, lambda: super(SharedFold, self).operator(estimator, X))
 
     def lean_operator(self, estimator, X, n_labels):
@@ -94,6 +96,10 @@ class SharedFold(Alone):
         result = path.minimise(loss, **options)
         self.serial = path.serial
         return result
+
+    def minimise_classes(self, estimator, rows, blocks, **options):
+        path = _only(self.class_paths, _operator_key(estimator), MultiClassPath)
+        return path.minimise(rows, blocks, **options)
 
     def begun(self, operator, problem):
         # the others are solved to rounding, wherever they begin
@@ -135,6 +141,10 @@ class FittedWhenUsed:
 
 def _key(kernel):
     return kernel.kind, kernel.gamma, kernel.degree, kernel.coef0
+
+
+def _operator_key(estimator):
+    return *_key(estimator._kernel), estimator.fit_intercept
 
 
 def _only(store, key, make):

@@ -211,6 +211,14 @@ cdef class Blocks:
         self.kept = np.zeros(n_classes, dtype=np.intp)
 
     @property
+    def lower(self):
+        return self.shape.lower
+
+    @property
+    def upper(self):
+        return self.shape.upper
+
+    @property
     def mu(self):
         return self.shape.mu
 

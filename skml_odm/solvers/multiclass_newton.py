@@ -51,7 +51,7 @@ PATIENCE = 15
 LONG_PATIENCE = 100
 
 
-def newton(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0):
+def newton(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0, begun=False):
     """Minimise J over the weights.
 
     Parameters
@@ -69,6 +69,8 @@ def newton(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0):
         Order of the rows in the epochs before.
     verbose : int
         Print a line per step if positive.
+    begun : bool
+        Whether ``rows`` and ``blocks`` have a point that may be good already.
 
     Returns
     -------
@@ -80,18 +82,19 @@ def newton(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0):
     small = len(blocks.label) <= SMALL
     # of small problems everything is solved to rounding, so that the rows' order does not matter
     goal = min(EXACT, tol) if small else tol
-    mu, blocks.mu = blocks.mu, 0.0
-    if small:
-        n_before = minimise(rows, blocks, goal, max_iter, trace)[0]
-    else:
-        n_before = 0
-        n_epochs = -(-WARM_VISITS * rows.weights.size // len(blocks.label))
-        for _ in range(min(max(n_epochs, FEWEST_EPOCHS), MOST_EPOCHS)):
-            rows.sweep(blocks, 0.0, rng)
-    blocks.mu = mu
+    n_before = 0
+    if not begun:
+        mu, blocks.mu = blocks.mu, 0.0
+        if small:
+            n_before = minimise(rows, blocks, goal, max_iter, trace)[0]
+        else:
+            n_epochs = -(-WARM_VISITS * rows.weights.size // len(blocks.label))
+            for _ in range(min(max(n_epochs, FEWEST_EPOCHS), MOST_EPOCHS)):
+                rows.sweep(blocks, 0.0, rng)
+        blocks.mu = mu
     limit = max(min(max_iter - n_before, max_outer_iter), 1)
     binding = "max_iter" if max_iter - n_before <= max_outer_iter else "max_outer_iter"
-    n_steps, scores, objective, gap = minimise(rows, blocks, goal, limit, trace)
+    n_steps, scores, objective, gap = minimise(rows, blocks, goal, limit, trace, begun)
     # what predicts: coefficients that make the weights, where these are not explicit
     coefficients = rows.weights if rows.is_kernel else np.asarray(blocks.coefficients)
     total = rows.weights.sum(axis=0) if rows.is_kernel else rows.weights[-1]
@@ -109,10 +112,11 @@ def newton(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0):
     )
 
 
-def minimise(rows, blocks, goal, max_iter, trace):
+def minimise(rows, blocks, goal, max_iter, trace, begun=False):
     """Newton steps from ``rows.weights`` on, until the relative gap is at most ``goal``.
 
-    Returns the number of steps, the scores, the objective and the duality gap.
+    Before the first step the gap is worth a look only where the point is a solution of another
+    problem (``begun``). Returns the number of steps, the scores, the objective and the duality gap.
     """
     W = rows.weights
     scores = rows.scores(W)
@@ -123,7 +127,7 @@ def minimise(rows, blocks, goal, max_iter, trace):
         objective = blocks.certify(scores)[0] + 0.5 * rows.inner(W, W, scores)
         if not np.isfinite(objective):
             raise FloatingPointError("the objective is not finite")
-        if step:
+        if step or begun:
             gap = certificate(rows, blocks, W, scores)
             trace.add(step, objective, gap)
             point = Point.of(blocks, W, objective, gap)
@@ -159,9 +163,11 @@ def minimise(rows, blocks, goal, max_iter, trace):
         # the whole step, even if W does not take it: what they miss of W is then small
         extrapolate(blocks, change, used)
     rows.weights = W = best.weights
-    blocks.coefficients, blocks.over = best.coefficients, best.over
     scores = rows.scores(W)
+    # rivals first: the best point's β are those of its own
+    blocks.over = np.zeros_like(best.over)
     blocks.set_rivals(scores, at_once=True)
+    blocks.coefficients, blocks.over = best.coefficients, best.over
     objective = blocks.certify(scores)[0] + 0.5 * rows.inner(W, W, scores)
     return step, scores, objective, certificate(rows, blocks, W, scores)
 

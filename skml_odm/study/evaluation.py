@@ -17,11 +17,13 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from ..base import LabelRanker
 from ..datasets import add_candidate_noise
+from ..kernel_model import KernelModel
 from ..search import PathSearchCV
 from .estimators import make_estimator, make_value, seeded
 from .measures import LabelScorer, label_measures
 from .memory import PeakMemory
 from .observation import certificate, convergence, margin_quantiles, plain, versions
+from .one_label import INSIDE, OfClasses, OneLabel, classes_of
 from .scores import NoScoresError, as_dense, label_scores_of
 
 
@@ -127,12 +129,24 @@ def _choose(cell, model, X, y, facts):
         order = np.random.RandomState(seed).permutation(len(y))
         rows = np.sort(order[: cell.tuning.most_rows])
         X, y = X[rows], y[rows]
+    scorer: Any = LabelScorer(cell.tuning.measure)
+    prefix = ""
+    if isinstance(model, OneLabel) and all(
+        name.startswith(INSIDE) for candidate in candidates for name in candidate
+    ):
+        # our classifiers share work where the search sees them
+        scorer, y = OfClasses(scorer, y.shape[1]), classes_of(as_dense(y))
+        model, prefix = model.classifier, INSIDE
+        grid = [
+            {name.removeprefix(prefix): values for name, values in part.items()}
+            for part in ([grid] if isinstance(grid, dict) else grid)
+        ]
     options = {
-        "scoring": LabelScorer(cell.tuning.measure),
+        "scoring": scorer,
         "cv": KFold(cell.tuning.folds, shuffle=True, random_state=seed),
         "refit": False,
     }
-    if not isinstance(model, LabelRanker):
+    if not isinstance(model, LabelRanker | KernelModel):
         found = GridSearchCV(model, grid, **options)
     else:
         checkpoint = Path(cell.checkpoint)
@@ -143,9 +157,9 @@ def _choose(cell, model, X, y, facts):
     found.fit(X, y)
     if np.all(np.isnan(found.cv_results_["mean_test_score"])):
         # once more, for the reason
-        LabelScorer(cell.tuning.measure)(_with(model, found.best_params_).fit(X, y), X, y)
+        scorer(_with(model, found.best_params_).fit(X, y), X, y)
         raise ValueError(f"no candidate of the grid could be measured by {cell.tuning.measure}")
-    return found.best_params_
+    return {f"{prefix}{name}": value for name, value in found.best_params_.items()}
 
 
 @lru_cache(maxsize=1)

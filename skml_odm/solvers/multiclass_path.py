@@ -1,0 +1,130 @@
+"""Many problems of mcODM with the same rows, each begun where one like it has ended.
+
+In V = W/lower and the margins g of V the objective of :mod:`.multiclass` is lower² times
+
+    ½‖V‖² + Σ_i c_i [ ½(1 − g_i)₊² + ½μ(g_i − upper/lower)₊² ].
+
+So C and θ matter by the weights c_i, all of which are multiples of C/(1 − θ)², and θ once more by
+upper/lower, but only where margins exceed that. Problems of equal weights have all but equal
+solutions, often the very same: those of θ = 0.6 and 4 C, or of θ = 0.2 and 16 C, are those of
+θ = 0.8 and C wherever no margin is large. Such a start is looked at before any step is taken, and
+if its certificate will do it is the result.
+
+Problems of other weights are no better starts than a few epochs of descent are: what counts for
+Newton's method is which rows have which multipliers.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .multiclass import SMALL
+from .multiclass_newton import newton
+
+# Solutions in memory: at most so many bytes, but always one.
+MEMORY = 2**26
+# Weights within this factor of each other count as equal.
+EQUAL = 1.1
+
+
+class Place(NamedTuple):
+    """Where a problem is among those of the same rows."""
+
+    weight: float
+    ratio: float
+    mu: float
+
+    @classmethod
+    def of(cls, blocks):
+        return cls(float(np.sum(blocks.weight)), blocks.upper / blocks.lower, blocks.mu)
+
+    def distance(self, other):
+        """How different solutions may be, about."""
+        return (
+            2.0 * abs(np.log(self.weight / other.weight))
+            + abs(np.log(self.ratio / other.ratio))
+            + 2.0 * abs(self.mu - other.mu)
+        )
+
+
+class Solution(NamedTuple):
+    """Weights W, coefficients A and multipliers β, all divided by ``lower``, and the rivals."""
+
+    weights: np.ndarray
+    coefficients: np.ndarray
+    over: np.ndarray
+    rival: np.ndarray
+
+
+class MultiClassPath:
+    """Problems of the same rows, kernel and classes, in any order.
+
+    Attributes
+    ----------
+    solutions : dict of Place to Solution
+        The last ones, oldest first.
+    """
+
+    def __init__(self):
+        self.solutions: dict[Place, Solution] = {}
+
+    def minimise(self, rows, blocks, **options):
+        """Solve a problem as :func:`~.multiclass_newton.newton` does."""
+        if len(blocks.label) <= SMALL:
+            # these are solved to rounding, wherever they begin
+            return newton(rows, blocks, **options)
+        place = Place.of(blocks)
+        nearest = self._nearest(place)
+        if nearest is not None:
+            begin(rows, blocks, nearest)
+            result = newton(rows, blocks, begun=True, **options)
+        if nearest is None or not result.converged:
+            begin(rows, blocks, nothing(rows, blocks))
+            result = newton(rows, blocks, **options)
+        if result.converged:
+            self._remember(place, solution(rows, blocks))
+        return result
+
+    def _nearest(self, place):
+        """The solution of the problem that is most alike, if one is."""
+        alike = [
+            other
+            for other, known in self.solutions.items()
+            if 1.0 / EQUAL < other.weight / place.weight < EQUAL
+            # without the upper side there is nothing for β
+            and (place.mu > 0.0 or not known.over.any())
+        ]
+        if not alike:
+            return None
+        return self.solutions[min(alike, key=place.distance)]
+
+    def _remember(self, place, known):
+        self.solutions.pop(place, None)
+        self.solutions[place] = known
+        most = max(1, MEMORY // sum(part.nbytes for part in known))
+        while len(self.solutions) > most:
+            del self.solutions[next(iter(self.solutions))]
+
+
+def solution(rows, blocks):
+    """Where a solver has left a problem."""
+    # half the memory: these are starts
+    scaled = [
+        (np.asarray(part) / blocks.lower).astype(np.float32)
+        for part in (blocks.coefficients, blocks.over)
+    ]
+    return Solution(rows.weights / blocks.lower, *scaled, np.array(blocks.rival))
+
+
+def nothing(rows, blocks):
+    """The point zero."""
+    parts = rows.weights, np.asarray(blocks.coefficients), np.asarray(blocks.over)
+    return Solution(*map(np.zeros_like, parts), np.asarray(blocks.rival))
+
+
+def begin(rows, blocks, known):
+    """Put a problem where another one has ended."""
+    rows.weights = blocks.lower * known.weights
+    blocks.coefficients = blocks.lower * known.coefficients.astype(np.float64)
+    blocks.over = blocks.lower * known.over.astype(np.float64)
+    blocks.rival = known.rival.copy()
