@@ -22,6 +22,7 @@ class Problems:
         self.X, self.y, weight = random_classes(seed, **shape)
         self.weight = weight / weight.sum()
         self.kernel = kernel
+        self.intercept = 1.0
         self.path = MultiClassPath()
 
     def solve(self, C, theta, mu, path=None, tol=1e-8):
@@ -31,7 +32,7 @@ class Problems:
             operator = KernelOperator(rbf_kernel(self.X, gamma=0.2), True)
             rows = KernelRows(operator, k)
         else:
-            rows = LinearRows(self.X, 1.0, k)
+            rows = LinearRows(self.X, self.intercept, k)
         cost = 2.0 * C / (1.0 - theta) ** 2 * self.weight
         blocks = make_blocks(rows, self.y, cost, 1.0 - theta, 1.0 + theta, mu, k, True)
         options = {"max_iter": 2000, "max_outer_iter": 500, "rng": np.random.RandomState(0)}
@@ -116,9 +117,9 @@ def test_a_start_that_leads_nowhere_is_given_up(monkeypatch):
 
     solver = multiclass_path.newton
     monkeypatch.setattr(multiclass_path, "newton", newton)
-    result, rows = problems.solve(10.0, 0.2, 0.8)
+    _, rows = problems.solve(10.0, 0.2, 0.8)
     assert begun == [True, False]
-    alone, others = problems.alone(10.0, 0.2, 0.8)
+    _, others = problems.alone(10.0, 0.2, 0.8)
     np.testing.assert_array_equal(rows.weights, others.weights)
 
 
@@ -133,6 +134,15 @@ def test_solutions_in_memory(monkeypatch):
     monkeypatch.setattr(multiclass_path, "MEMORY", 0)
     problems.solve(16.0, 0.2, 0.2)
     assert len(problems.path.solutions) == 1
+
+
+def test_coefficients_beyond_single_precision_are_no_start():
+    problems = Problems()
+    problems.X, problems.intercept = 1e-22 * problems.X, 0.0
+    for mu in (0.2, 0.8):
+        result, _ = problems.solve(1e44, 0.2, mu, tol=1e-3)
+        assert result.converged and abs(result.coefficients).max() > 1e40
+    assert not problems.path.solutions
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])

@@ -40,8 +40,8 @@ class PathSearchCV(BaseSearchCV):
 
     A drop-in for scikit-learn's ``GridSearchCV`` that gives the same results, in a fraction of the
     time for the estimators of this package: inner products of rows are computed once for all folds
-    and all γ, a kernel matrix once per fold and γ, and every problem starts from the solutions of
-    its neighbours in C, θ and μ. Validation rows are scored with the same matrices. Estimators of
+    and all γ, a kernel matrix once per fold and γ, and problems start from the solutions of their
+    neighbours in C, θ and μ. Validation rows are scored with the same matrices. Estimators of
     other packages work, too; they share nothing.
 
     Parameters

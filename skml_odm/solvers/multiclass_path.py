@@ -99,6 +99,9 @@ class MultiClassPath:
         return self.solutions[min(alike, key=place.distance)]
 
     def _remember(self, place, known):
+        if not np.isfinite(known.coefficients).all():
+            # beyond single precision
+            return
         self.solutions.pop(place, None)
         self.solutions[place] = known
         most = max(1, MEMORY // sum(part.nbytes for part in known))
@@ -108,18 +111,23 @@ class MultiClassPath:
 
 def solution(rows, blocks):
     """Where a solver has left a problem."""
-    # half the memory: these are starts
-    scaled = [
-        (np.asarray(part) / blocks.lower).astype(np.float32)
-        for part in (blocks.coefficients, blocks.over)
-    ]
-    return Solution(rows.weights / blocks.lower, *scaled, np.array(blocks.rival))
+    return Solution(
+        rows.weights / blocks.lower,
+        # half the memory: these are starts
+        (np.asarray(blocks.coefficients) / blocks.lower).astype(np.float32),
+        (np.asarray(blocks.over) / blocks.lower).astype(np.float32),
+        np.array(blocks.rival),
+    )
 
 
 def nothing(rows, blocks):
     """The point zero."""
-    parts = rows.weights, np.asarray(blocks.coefficients), np.asarray(blocks.over)
-    return Solution(*map(np.zeros_like, parts), np.asarray(blocks.rival))
+    return Solution(
+        np.zeros_like(rows.weights),
+        np.zeros_like(blocks.coefficients),
+        np.zeros_like(blocks.over),
+        np.asarray(blocks.rival),
+    )
 
 
 def begin(rows, blocks, known):
