@@ -37,7 +37,9 @@ class Problems:
         blocks = make_blocks(rows, self.y, cost, 1.0 - theta, 1.0 + theta, mu, k, True)
         options = {"max_iter": 2000, "max_outer_iter": 500, "rng": np.random.RandomState(0)}
         path = self.path if path is None else path
-        return path.minimise(rows, blocks, tol=tol, **options), rows
+        # as estimators have it
+        with np.errstate(over="ignore"):
+            return path.minimise(rows, blocks, tol=tol, **options), rows
 
     def alone(self, C, theta, mu, **options):
         return self.solve(C, theta, mu, path=MultiClassPath(), **options)

@@ -7,13 +7,13 @@ to row. One step:
 1. *Rivals* are set by the present scores: Q, the convex majorant of :mod:`.multiclass`, touches J.
 2. The loss of each row is made smooth: min_z loss(z) + ‖z − f + σA‖²/2σ, the blocks of the dual
    descent with σ in place of κ. Centred at the coefficients A of the last step, this is the method
-   of multipliers for the constraint z = f, and σ need not tend to zero. The coefficients A' of
-   the minimisers give the gradient W − XᵀA'.
+   of multipliers for the constraint z = f, and σ need not tend to zero; see
+   :mod:`.multiclass_smoothing`. The coefficients A' of the minimisers give the gradient W − XᵀA'.
 3. The Newton direction Δ has the equations (I + Σ_i x_i x_iᵀ ⊗ H_i) Δ = XᵀA' − W; see
    :mod:`.multiclass_directions`.
 4. The first of the steps 1, ½, ¼, … that lowers J itself is taken, or a shorter one that lowers it
-   further. Where none does, J is too rough, and the smooth function decides; the lowest point so
-   far is kept.
+   further. Where none does, J is too rough, and the smooth function decides, as it always does in
+   steep problems; the lowest point so far is kept.
 5. Coefficients follow to first order, A' − H XΔ, and are put back into their cone. By the Newton
    equation Xᵀ(A' − H XΔ) = W + Δ, so after a full step they miss W by nothing but that correction.
    This makes the certificate
@@ -28,16 +28,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._multiclass_smooth import extrapolate, smooth_loss, smooth_step
+from ._multiclass_smooth import extrapolate, smooth_loss
 from .multiclass import EXACT, ROUNDING, SMALL, MultiClassResult, certificate
 from .multiclass_directions import newton_direction
+from .multiclass_smoothing import Smoothing
 from .result import Trace, relative_gap
 
-# σ is this over c at first; smaller after full steps, larger after short ones.
-SMOOTHING = 1.0
-LEAST_SMOOTHING = 1e-8
+# Relative gap below which a point is close to the end.
 FINISH_GAP = 1e-3
-MOST_SMOOTHING = 10.0
 # Rows that block coordinate descent visits before, per weight, to find a first point; in epochs.
 WARM_VISITS = 60
 FEWEST_EPOCHS, MOST_EPOCHS = 2, 30
@@ -45,6 +43,8 @@ FEWEST_EPOCHS, MOST_EPOCHS = 2, 30
 # in any Newton direction, but with large C it may turn very soon.
 SHORTEST = 2.0**-12
 SHORTEST_SMOOTH = 2.0**-30
+# Shorter steps call for more smoothing: far from the end, and close to it.
+SHORT, SHORT_NEAR = 0.2, 0.5
 # Newton steps in a row without any gain after which a point close to the end is taken to be the
 # best; others are after more steps, in which σ does not fall any more: it may have gone in cycles.
 PATIENCE = 15
@@ -120,7 +120,7 @@ def minimise(rows, blocks, goal, max_iter, trace, begun=False):
     """
     W = rows.weights
     scores = rows.scores(W)
-    smoothing, idle, least = SMOOTHING, 0, np.inf
+    smoothing, idle, least = Smoothing(blocks), 0, np.inf
     best: Any = None
     for step in range(max_iter + 1):
         blocks.set_rivals(scores, at_once=True)
@@ -130,6 +130,7 @@ def minimise(rows, blocks, goal, max_iter, trace, begun=False):
         if step or begun:
             gap = certificate(rows, blocks, W, scores)
             trace.add(step, objective, gap)
+            smoothing.look(objective, gap)
             point = Point.of(blocks, W, objective, gap)
             if best is not None and objective >= best.objective and gap < best.gap:
                 # better certified than the best, but higher: its dual point may serve the best
@@ -144,21 +145,23 @@ def minimise(rows, blocks, goal, max_iter, trace, begun=False):
             done = best.gap <= goal * best.objective or step >= max_iter
             if done or idle > (PATIENCE if near else LONG_PATIENCE):
                 break
-        used, centre = smoothing, np.array(blocks.coefficients)
-        smooth_step(blocks, scores, used)
+        centre = smoothing.step(blocks, scores)
+        used = smoothing.value
         residual = rows.combine(np.asarray(blocks.coefficients)) - W
         enough = 0.02 * goal * objective
         direction, change = newton_direction(rows, blocks, used, residual, near, enough)
         search = Search(rows, blocks, W, direction, scores, change)
-        length = search.along(search.objective, SHORTEST)
-        if length == 0.0:
-            # J is too rough to tell a good step; the smooth function does, and the best is kept
-            length = search.along(partial(search.smooth, centre, used), SHORTEST_SMOOTH)
-            smoothing = min(2.0 * smoothing, MOST_SMOOTHING)
-        elif length < (0.5 if near else 0.2):
-            smoothing = min(2.0 * smoothing, MOST_SMOOTHING)
-        elif length == 1.0 and idle <= PATIENCE:
-            smoothing = max(0.5 * smoothing, LEAST_SMOOTHING)
+        smooth = partial(search.smooth, centre, used)
+        if smoothing.steep:
+            length = told = search.along(smooth, SHORTEST_SMOOTH)
+        else:
+            length = told = search.along(search.objective, SHORTEST)
+            if told == 0.0:
+                # J is too rough to tell a good step, and the best point is kept
+                length = search.along(smooth, SHORTEST_SMOOTH)
+        # σ may have gone in cycles
+        if told < 1.0 or idle <= PATIENCE:
+            smoothing.adapt(told, SHORT_NEAR if near else SHORT)
         W, scores = search.at(length)
         # the whole step, even if W does not take it: what they miss of W is then small
         extrapolate(blocks, change, used)
