@@ -106,13 +106,16 @@ def test_without_an_upper_side_no_start_has_multipliers_of_it():
     assert begun.primal == pytest.approx(two_sided.primal, rel=1e-3)
 
 
-def test_a_start_that_leads_nowhere_is_given_up(monkeypatch):
+@pytest.mark.parametrize("error", [None, FloatingPointError, np.linalg.LinAlgError])
+def test_a_start_that_leads_nowhere_is_given_up(error, monkeypatch):
     problems = Problems()
     problems.solve(10.0, 0.2, 0.4)
     begun = []
 
     def newton(rows, blocks, **options):
         begun.append(options.get("begun", False))
+        if begun[-1] and error:
+            raise error
         result = solver(rows, blocks, **options)
         result.converged = not begun[-1]
         return result

@@ -74,16 +74,24 @@ class MultiClassPath:
             # these are solved to rounding, wherever they begin
             return newton(rows, blocks, **options)
         place = Place.of(blocks)
-        nearest = self._nearest(place)
-        if nearest is not None:
-            begin(rows, blocks, nearest)
-            result = newton(rows, blocks, begun=True, **options)
-        if nearest is None or not result.converged:
+        result = self._from_nearest(place, rows, blocks, options)
+        if result is None or not result.converged:
             begin(rows, blocks, nothing(rows, blocks))
             result = newton(rows, blocks, **options)
         if result.converged:
             self._remember(place, solution(rows, blocks))
         return result
+
+    def _from_nearest(self, place, rows, blocks, options):
+        """The result from the best start; None if there is none, or if it leads nowhere."""
+        nearest = self._nearest(place)
+        if nearest is None:
+            return None
+        begin(rows, blocks, nearest)
+        try:
+            return newton(rows, blocks, begun=True, **options)
+        except (FloatingPointError, np.linalg.LinAlgError):
+            return None
 
     def _nearest(self, place):
         """The solution of the problem that is most alike, if one is."""
