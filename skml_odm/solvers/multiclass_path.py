@@ -73,10 +73,10 @@ class MultiClassPath:
         if len(blocks.label) <= SMALL:
             # these are solved to rounding, wherever they begin
             return newton(rows, blocks, **options)
-        place = Place.of(blocks)
+        place, zero = Place.of(blocks), solution(rows, blocks)
         result = self._from_nearest(place, rows, blocks, options)
         if result is None or not result.converged:
-            begin(rows, blocks, nothing(rows, blocks))
+            begin(rows, blocks, zero)
             result = newton(rows, blocks, **options)
         if result.converged:
             self._remember(place, solution(rows, blocks))
@@ -118,7 +118,7 @@ class MultiClassPath:
 
 
 def solution(rows, blocks):
-    """Where a solver has left a problem."""
+    """Where a problem is."""
     return Solution(
         rows.weights / blocks.lower,
         # half the memory: these are starts
@@ -128,18 +128,8 @@ def solution(rows, blocks):
     )
 
 
-def nothing(rows, blocks):
-    """The point zero."""
-    return Solution(
-        np.zeros_like(rows.weights),
-        np.zeros_like(blocks.coefficients),
-        np.zeros_like(blocks.over),
-        np.asarray(blocks.rival),
-    )
-
-
 def begin(rows, blocks, known):
-    """Put a problem where another one has ended."""
+    """Put a problem where another one was."""
     rows.weights = blocks.lower * known.weights
     blocks.coefficients = blocks.lower * known.coefficients.astype(np.float64)
     blocks.over = blocks.lower * known.over.astype(np.float64)
