@@ -133,4 +133,4 @@ def begin(rows, blocks, known):
     rows.weights = blocks.lower * known.weights
     blocks.coefficients = blocks.lower * known.coefficients.astype(np.float64)
     blocks.over = blocks.lower * known.over.astype(np.float64)
-    blocks.rival = known.rival.copy()
+    blocks.rival, blocks.wanted = known.rival.copy(), known.rival.copy()
