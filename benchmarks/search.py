@@ -129,8 +129,8 @@ def grid_of_classes(name, jobs):
         )
         return seconds(lambda: searches[search].fit(X, y))
 
-    # a minute of GridSearchCV on letter is long enough for one run to tell
-    repeats = 1 if name == "letter" else REPEATS
+    # a minute of GridSearchCV is long enough for one run to tell
+    repeats = REPEATS if name in ("vehicle", "satimage") else 1
     ours, theirs = in_turns(repeats, lambda: clock(PathSearchCV), lambda: clock(GridSearchCV))
     means = [search.cv_results_["mean_test_score"] for search in searches.values()]
     print(
