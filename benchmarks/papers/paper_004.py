@@ -12,13 +12,13 @@ Accuracy in per cent, mean ± deviation over ten random splits, 80 % for trainin
 5-fold cross-validation on all rows of every training part. The grids of mnist10k end earlier: λ at
 2⁸, where ten searches chose 2² to 2⁶, C of mcSVM at 2⁸, of ovaSVM and ecocSVM at 2⁴, where all
 searches chose 2⁰. Larger ones take up to minutes a fit and are worse (in the first fold of the
-first split's search the best θ and μ give mcODM 91.4, 91.4, 91.3, 91.0, 89.6 and 87.7 % for λ = 2²,
-2⁴, …, 2¹²; ovaSVM has 88.4, 85.2, 83.9 and 83.8 % for C = 2⁰, 2⁶, 2¹² and 2²⁰ on one split). The
-SVMs are scikit-learn's: LinearSVC (LIBLINEAR, at its default limit of 1000 iterations), Crammer and
-Singer's (mcSVM; with LIBLINEAR's own tolerance of 0.1, for with scikit-learn's 10⁻⁴ it takes
-minutes; `max_iter` does not reach its solver, which stops after 100 000 iterations wherever it is
-and does so for larger C, hence C up to 2⁴ on dna and satimage, 2⁶ on letter and shuttle, 2² on
-connect-4, 2⁸ elsewhere), OneVsOneClassifier, exhaustive codes of LinearSVC for three or four
+first split's search the best θ and μ give mcODM 91.4, 91.4, 91.3, 91.0, 89.6, 87.7, 87.7 and 87.7 %
+for λ = 2², 2⁴, …, 2¹⁶; ovaSVM has 88.4, 85.2, 83.9 and 83.8 % for C = 2⁰, 2⁶, 2¹² and 2²⁰ on one
+split). The SVMs are scikit-learn's: LinearSVC (LIBLINEAR, at its default limit of 1000 iterations),
+Crammer and Singer's (mcSVM; with LIBLINEAR's own tolerance of 0.1, for with scikit-learn's 10⁻⁴ it
+takes minutes; `max_iter` does not reach its solver, which stops after 100 000 iterations wherever
+it is and does so for larger C, hence C up to 2⁴ on dna and satimage, 2⁶ on letter and shuttle, 2²
+on connect-4, 2⁸ elsewhere), OneVsOneClassifier, exhaustive codes of LinearSVC for three or four
 classes, and OutputCodeClassifier with as many random columns for more (on vowel 110 instead of
 1023; on mnist10k 34 instead of 511, a minute per fit, with C chosen on 1000 rows of a training
 part). The last column is MCODM with an RBF kernel, `gamma="scale"`, θ = 0.2 and μ = 0.5, only λ
