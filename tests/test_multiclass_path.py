@@ -91,6 +91,29 @@ def test_starts_with_large_margins_take_steps():
     assert n_begun > 0
 
 
+def test_steps_begin_at_the_same_theta(monkeypatch):
+    """A solution for another θ is looked at, and no more: steps from there may be many."""
+    problems = Problems()
+    taken = []
+
+    def newton(rows, blocks, **options):
+        taken.append((options.get("begun", False), options["max_iter"]))
+        return solver(rows, blocks, **options)
+
+    solver = multiclass_path.newton
+    monkeypatch.setattr(multiclass_path, "newton", newton)
+    # equal C/(1 − θ)²
+    for C, theta, mu, expected in (
+        (120.0, 0.6, 0.2, [(False, 2000)]),
+        (480.0, 0.2, 0.2, [(True, 0), (False, 2000)]),
+        (480.0, 0.2, 0.3, [(True, 0), (True, 2000)]),
+    ):
+        taken.clear()
+        result, _ = problems.solve(C, theta, mu, tol=1e-6)
+        assert result.converged and result.n_iter > 0
+        assert taken == expected
+
+
 def test_without_an_upper_side_no_start_has_multipliers_of_it():
     problems = Problems(5)
     two_sided, _ = problems.solve(100.0, 0.2, 1.0)
@@ -123,7 +146,8 @@ def test_a_start_that_leads_nowhere_is_given_up(error, monkeypatch):
     solver = multiclass_path.newton
     monkeypatch.setattr(multiclass_path, "newton", newton)
     _, rows = problems.solve(10.0, 0.2, 0.8)
-    assert begun == [True, False]
+    # looked at, gone on from, from scratch
+    assert begun == [True, True, False]
     _, others = problems.alone(10.0, 0.2, 0.8)
     np.testing.assert_array_equal(rows.weights, others.weights)
 

@@ -319,11 +319,11 @@ def test_conjugate_gradients_find_the_same_point(monkeypatch, limits):
         np.testing.assert_allclose(by_gradients.scores, direct.scores, atol=1e-3)
 
 
-def after_a_smooth_step(container=np.asarray):
+def after_a_smooth_step(container=np.asarray, scale=1.0):
     """Rows and blocks whose Newton equations are to be solved, for a smoothing of 0.5."""
     X, y, weight = random_classes(5)
     rows = LinearRows(container(X), 1.0, 4)
-    blocks = make_blocks(rows, y, weight, 0.8, 1.2, 0.5, 4, True)
+    blocks = make_blocks(rows, y, scale * weight, 0.8, 1.2, 0.5, 4, True)
     rows.sweep(blocks, 0.0, np.random.RandomState(0))
     scores = rows.scores(rows.weights)
     blocks.set_rivals(scores, at_once=True)
@@ -349,7 +349,9 @@ def test_direct_solutions_fulfil_newtons_equations(monkeypatch, few, container):
 def test_class_blocks_are_the_blocks_of_newtons_equations():
     rows, blocks = after_a_smooth_step()
     rng = np.random.RandomState(0)
-    precondition = multiclass_directions.ClassBlocks(rows, blocks, 0.5)
+    bends = np.empty((len(blocks.label), 4), dtype=np.float32)
+    curvature_diagonal(blocks, 0.5, bends)
+    precondition = multiclass_directions.ClassBlocks(rows, bends, np.float32)
     bent = np.empty((len(blocks.label), 4))
     for label in range(4):
         # weights of one class only: what the equations make of them in that class
@@ -364,6 +366,81 @@ def test_class_blocks_are_the_blocks_of_newtons_equations():
     answer = precondition(residual)
     assert np.vdot(answer, residual) > 0.0
     np.testing.assert_allclose(answer.sum(axis=1), 0.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("intercept", [0.0, 1.0])
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+def test_rows_in_single_precision(intercept, precision):
+    """Features that are zero everywhere are left out; weights have them all the same."""
+    X, _, _ = random_classes(5)
+    X = np.insert(X, [0, 2], 0.0, axis=1).astype(precision)
+    rows = LinearRows(X, intercept, 4)
+    single = rows.single
+    assert single.n_used == np.any(X, axis=0).sum() + (intercept > 0.0)
+    rng = np.random.RandomState(0)
+    A = rng.standard_normal((len(X), 4))
+    W = rows.combine(A)
+    np.testing.assert_allclose(single.combine(A), W, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(single.scores(W), rows.scores(W), rtol=1e-4, atol=1e-3)
+    assert not single.combine(A)[[0, 3]].any()
+    chosen = single.dense(np.array([3, 1]), np.float64)
+    np.testing.assert_allclose(chosen, rows.dense(np.array([3, 1]), float)[:, single.used], 1e-6)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+def test_what_has_no_copy_in_single_precision(container):
+    X, _, _ = random_classes(5)
+    for scale in (1.0, 1e-10, 1e10):
+        rows = LinearRows(container(scale * X), 0.0, 4)
+        assert (rows.single is rows) == (scale != 1.0 or sparse.issparse(rows.X))
+
+
+def system_in(precision, monkeypatch, scale=1.0):
+    """Newton's equations that are solved by conjugate gradients, and their residual."""
+    monkeypatch.setattr(multiclass_directions, "DIRECT", 0)
+    monkeypatch.setattr(multiclass_directions, "MOST_SINGLE", 1e10 if precision == "single" else 0)
+    rows, blocks = after_a_smooth_step(scale=scale)
+    residual = rows.combine(np.asarray(blocks.coefficients)) - rows.weights
+    return rows, blocks, residual
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_directions_are_as_precise_as_the_certificate_needs(precision, monkeypatch):
+    """In the norm of the weights: the preconditioner's says little where curvature is large."""
+    rows, blocks, residual = system_in(precision, monkeypatch, 1e3)
+    bent = np.empty((len(blocks.label), 4))
+    left = []
+    for missing in (np.inf, 1e-2, 1e-4):
+        direction, change = multiclass_directions.newton_direction(
+            rows, blocks, 0.5, residual, False, 0.0, missing
+        )
+        np.testing.assert_allclose(change, rows.scores(direction), rtol=1e-9, atol=1e-9)
+        apply_curvature(blocks, change, 0.5, bent)
+        left.append(0.5 * np.sum((residual - direction - rows.combine(bent)) ** 2))
+        assert left[-1] <= 1.1 * missing
+    assert left[0] > 1e-2
+
+
+@pytest.mark.parametrize("trouble", ["steps", "factors"])
+def test_double_precision_where_single_will_not_do(trouble, monkeypatch):
+    rows, blocks, residual = system_in("single", monkeypatch)
+    arguments = rows, blocks, 0.5, residual, True, 0.0, 1e-9
+    expected, _ = multiclass_directions.newton_direction(*arguments)
+    used = []
+
+    class Watched(multiclass_directions.ClassBlocks):
+        def __init__(self, rows, bends, precision):
+            used.append(precision)
+            if trouble == "factors" and precision == np.float32:
+                raise np.linalg.LinAlgError
+            super().__init__(rows, bends, precision)
+
+    monkeypatch.setattr(multiclass_directions, "ClassBlocks", Watched)
+    if trouble == "steps":
+        monkeypatch.setattr(multiclass_directions, "SINGLE_STEPS", 1)
+    direction, _ = multiclass_directions.newton_direction(*arguments)
+    assert used == [np.float32, np.float64]
+    np.testing.assert_allclose(direction, expected, atol=1e-3)
 
 
 def test_kernels_find_the_same_point():

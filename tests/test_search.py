@@ -233,6 +233,61 @@ def test_random_and_lazy_strategies():
         PathSearchCV(MLODM(), [grid], strategy="lazy").fit(X, Y)
 
 
+@pytest.mark.parametrize("measure", ["accuracy", "losses"])
+def test_sparing_finds_the_best_with_fewer_fits(measure):
+    grid = {"C": [1e-3, 0.1, 1.0, 10.0], "gamma": [1e-3, 0.1, 10.0]}
+    scoring, highest = ("accuracy", 1.0) if measure == "accuracy" else (ranking_loss_scorer, 0.0)
+    options = {"cv": 5, "scoring": scoring, "refit": False}
+    full = PathSearchCV(MLODM(tol=1e-9), grid, **options).fit(X, Y)
+    some = PathSearchCV(
+        MLODM(tol=1e-9), grid, strategy="sparing", highest_score=highest, **options
+    ).fit(X, Y)
+    assert some.best_params_ == full.best_params_
+    assert some.best_score_ == pytest.approx(full.best_score_, abs=1e-9)
+    scores = np.array([some.cv_results_[f"split{i}_test_score"] for i in range(5)])
+    known = np.isfinite(scores)
+    assert known[0].all() and not known[-1].all()
+    wanted = np.array([full.cv_results_[f"split{i}_test_score"] for i in range(5)])
+    np.testing.assert_allclose(scores[known], wanted[known], atol=1e-9)
+    # whoever was spared could not have reached the first fold's best, not a fold too early or late
+    leader = wanted[:, wanted[0].argmax()].mean()
+    for theirs in scores.T[~known.all(axis=0)]:
+        n_done = np.isfinite(theirs).sum()
+        reach = (np.nansum(theirs) + (5 - n_done) * highest) / 5
+        before = (np.sum(theirs[: n_done - 1]) + (6 - n_done) * highest) / 5
+        assert reach < leader <= before
+
+
+def test_sparing_keeps_ties_and_failures():
+    def scorer(model, X, y):
+        if model.C == 3.0:
+            raise ValueError
+        return 1.0
+
+    options = {"cv": 3, "scoring": scorer, "refit": False, "highest_score": 1.0}
+    search = PathSearchCV(MLODM(), {"C": [1.0, 2.0, 3.0]}, strategy="sparing", **options)
+    with pytest.warns(UserWarning, match="Scoring failed in 1 of 7 fits"):
+        search.fit(X, Y)
+    assert search.best_params_ == {"C": 1.0}
+    np.testing.assert_array_equal(search.cv_results_["rank_test_score"], [1, 1, 3])
+    search.set_params(param_grid={"C": [3.0]})
+    with pytest.warns(UserWarning, match="Scoring failed in 3 of 3 fits"):
+        search.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({}, "highest_score must be a finite number; got None"),
+        ({"highest_score": np.nan}, "highest_score must be a finite number; got nan"),
+        ({"highest_score": 1.0, "refit": len}, "refit must not be a callable"),
+    ],
+)
+def test_what_sparing_needs(options, message):
+    with pytest.raises(ValueError, match=message):
+        PathSearchCV(MLODM(), {"C": [1.0]}, strategy="sparing", **options).fit(X, Y)
+
+
 def test_halving_drops_candidates_after_each_fold():
     grid = {"C": [0.01, 0.1, 1.0, 10.0], "gamma": [0.01, 0.1]}
     search = PathSearchCV(MLODM(), grid, cv=CV, strategy="halving", factor=2.0)

@@ -18,7 +18,7 @@ from ..validation import check_choice, check_real, check_seed, check_verbose
 from .candidates import lazily, model_of, sampled
 from .run import Run
 
-STRATEGIES = ("grid", "random", "lazy", "halving")
+STRATEGIES = ("grid", "sparing", "random", "lazy", "halving")
 
 # What a fit leaves behind.
 FITTED = (
@@ -66,15 +66,20 @@ class PathSearchCV(BaseSearchCV):
         Show a progress bar if positive; needs tqdm.
     random_state : int, RandomState instance or None, default=None
         Which candidates ``strategy="random"`` takes.
-    strategy : {"grid", "random", "lazy", "halving"}, default="grid"
-        "grid" tries all candidates on all folds; "random" some of them; "lazy" varies one
-        parameter at a time, in the order of ``param_grid``, with the others in the middle of their
-        lists at first and at their best later (paper 003); "halving" drops the worse candidates
-        after each fold, so that only the last ones meet all folds.
+    strategy : {"grid", "sparing", "random", "lazy", "halving"}, default="grid"
+        "grid" tries all candidates on all folds; "sparing" finds the same best one, but spares
+        candidates the folds that could not make them the best any more, given ``highest_score``;
+        "random" tries some candidates; "lazy" varies one parameter at a time, in the order of
+        ``param_grid``, with the others in the middle of their lists at first and at their best
+        later (paper 003); "halving" drops the worse candidates after each fold, so that only the
+        last ones meet all folds.
     n_candidates : int, default=100
         How many candidates "random" takes at most.
     factor : float, default=3.0
         "halving" keeps one of so many candidates after each fold.
+    highest_score : float, default=None
+        What no candidate can exceed on a fold, for "sparing": 1 for accuracies, 0 for losses
+        (scores are higher for better models).
     checkpoint : path-like, default=None
         A file in which finished fits are kept. A search that was killed goes on from there when it
         is started again.
@@ -136,6 +141,7 @@ class PathSearchCV(BaseSearchCV):
         strategy="grid",
         n_candidates=100,
         factor=3.0,
+        highest_score=None,
         checkpoint=None,
         cache_size=1000.0,
         error_score=np.nan,
@@ -151,6 +157,7 @@ class PathSearchCV(BaseSearchCV):
         self.strategy = strategy
         self.n_candidates = n_candidates
         self.factor = factor
+        self.highest_score = highest_score
         self.checkpoint = checkpoint
         self.cache_size = cache_size
         self.error_score = error_score
@@ -223,6 +230,7 @@ class PathSearchCV(BaseSearchCV):
         check_verbose(self.verbose)
         self._check_n_jobs()
         self._check_refit()
+        self._check_highest_score()
         is_word = isinstance(self.error_score, str) and self.error_score == "raise"
         if not (is_word or isinstance(self.error_score, Real)):
             raise ValueError(f"error_score must be 'raise' or a number; got {self.error_score!r}.")
@@ -245,6 +253,15 @@ class PathSearchCV(BaseSearchCV):
             raise ValueError(
                 "refit must be True, False, a callable, or the name of a scorer if there are "
                 f"several; got {self.refit!r}."
+            )
+
+    def _check_highest_score(self):
+        if self.highest_score is not None or self.strategy == "sparing":
+            check_real("highest_score", self.highest_score, -np.inf, np.inf)
+        if self.strategy == "sparing" and callable(self.refit):
+            raise ValueError(
+                "refit must not be a callable for strategy='sparing', which compares mean scores; "
+                f"got {self.refit!r}."
             )
 
     def _check_grid(self):
@@ -270,17 +287,32 @@ class PathSearchCV(BaseSearchCV):
         else:
             candidates = list(ParameterGrid(self.param_grid))
         indices = run.add(candidates)
-        if self.strategy != "halving":
+        if self.strategy == "sparing":
+            self._search_sparingly(run, indices)
+        elif self.strategy == "halving":
+            self._search_by_halves(run, indices)
+        else:
             run.evaluate(indices)
-            return indices
-        alive = indices
+        return indices
+
+    def _search_sparingly(self, run, alive):
+        run.evaluate(alive, run.folds[:1])
+        if not run.interrupted:
+            # what the others must reach
+            run.evaluate([alive[int(np.argmax(run.mean_scores(alive)))]])
+        for fold in run.folds[1:]:
+            if run.interrupted:
+                break
+            alive = run.within_reach(alive, self.highest_score)
+            run.evaluate(alive, [fold])
+
+    def _search_by_halves(self, run, alive):
         for fold in run.folds:
             run.evaluate(alive, [fold])
             if run.interrupted:
                 break
             keep = max(1, round(len(alive) / self.factor))
             alive = [alive[i] for i in np.argsort(-run.mean_scores(alive), kind="stable")[:keep]]
-        return indices
 
     def _search_lazily(self, run):
         def evaluate(candidates):

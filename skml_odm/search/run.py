@@ -18,6 +18,9 @@ from .identity import scorer_identity
 from .matrices import SOURCES, source_matrix
 from .progress import Progress
 
+# Relative error that means of scores may have.
+ROUNDING = 1e-12
+
 
 class Run:
     """Evaluates candidates on folds and keeps what is known of them.
@@ -158,6 +161,19 @@ class Run:
             for i in indices
         ]
         return np.nan_to_num(np.array(means, dtype=float), nan=-np.inf)
+
+    def within_reach(self, indices, highest):
+        """Those candidates whose mean may still be the best, if no fold scores above ``highest``.
+
+        A tie is one, too, and so is what rounding may make a tie.
+        """
+        best = max(self.mean_scores(self.finished()), default=-np.inf)
+        n_done = np.array([sum((i, f) in self.results for f, _, _ in self.folds) for i in indices])
+        n_folds = len(self.folds)
+        reach = (n_done * self.mean_scores(indices) + (n_folds - n_done) * highest) / n_folds
+        # nothing is below −∞: where all fits have failed all of them go on
+        least = best - ROUNDING * max(abs(best), abs(highest))
+        return [i for i, most in zip(indices, reach, strict=True) if not most < least]
 
     def _score(self, result):
         """The score that candidates are compared by."""

@@ -22,6 +22,7 @@ panels of a kernel matrix, and nothing else. For linear problems with few weight
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -34,6 +35,9 @@ from .result import Result, Trace, relative_gap
 
 # Multiplications done by one compiled call, about, so that Ctrl-C is noticed soon.
 WORK_PER_CALL = 50_000_000
+# Rows that are cast to single precision at a time, and the largest squared norms of rows that are.
+ROWS_PER_COPY = 1024
+TINY_NORM, LARGE_NORM = 1e-12, 1e12
 # Problems of at most this many rows are solved to rounding, whatever the tolerance: it costs
 # nothing, and equal problems then have equal solutions.
 SMALL = 64
@@ -110,6 +114,21 @@ class LinearRows:
         result[:, -1] = self.intercept
         return result
 
+    @cached_property
+    def single(self):
+        """What does products that need not be precise: a copy, of dense rows of usual size."""
+        largest = self.diagonal().max()
+        if sparse.issparse(self.X) or not TINY_NORM <= largest <= LARGE_NORM:
+            return self
+        return SingleRows(self)
+
+    # all features; see SingleRows
+    used = slice(None)
+
+    @property
+    def n_used(self):
+        return len(self.weights)
+
     def _parts(self):
         """Slices of the rows, and what they cut out: everything at once where it is little.
 
@@ -148,6 +167,45 @@ class LinearRows:
         scores = self.scores(self.weights)
         loss, gap = blocks.certify(scores)
         return scores, loss + 0.5 * np.vdot(self.weights, self.weights), gap
+
+
+class SingleRows:
+    """Dense rows in single precision, without features that are zero in all of them.
+
+    Weights have all features still; those left out stay zero. The intercept is the last feature.
+    """
+
+    def __init__(self, rows):
+        X = rows.X
+        seen = np.append(np.any(X, axis=0), rows.intercept != 0.0)
+        self.used = np.flatnonzero(seen)
+        self.shape = rows.weights.shape
+        self.X = np.empty((X.shape[0], self.n_used), dtype=np.float32)
+        for start in range(0, len(X), ROWS_PER_COPY):
+            part = np.arange(start, min(start + ROWS_PER_COPY, len(X)))
+            self.X[part] = rows.dense(part, np.float32)[:, self.used]
+
+    @property
+    def n_used(self):
+        return len(self.used)
+
+    def scores(self, weights):
+        """X W, with the intercept."""
+        return (self.X @ weights[self.used].astype(np.float32)).astype(np.float64)
+
+    def combine(self, coefficients):
+        """Xᵀ A, with the intercept."""
+        result = np.zeros(self.shape)
+        result[self.used] = (coefficients.astype(np.float32).T @ self.X).T
+        return result
+
+    def inner(self, U, V, scores):
+        """⟨U, V⟩ of two weights."""
+        return np.vdot(U, V)
+
+    def dense(self, index, precision):
+        """Some rows as a new array."""
+        return self.X[index].astype(precision, copy=False)
 
 
 class FeatureRows(LinearRows):
@@ -217,10 +275,14 @@ class KernelRows:
 
 
 def certificate(rows, blocks, W, scores):
-    """J(W) minus the value of the dual point, where the rivals are those of W."""
+    """J(W) minus the value of the dual point, where the rivals are those of W.
+
+    And what the rows add to it; the rest is what the dual point's weights miss of W.
+    """
     miss = W - rows.combine(np.asarray(blocks.coefficients))
     missing = 0.5 * rows.inner(miss, miss, rows.scores(miss) if rows.is_kernel else None)
-    return blocks.certify(scores)[1] + missing
+    of_rows = blocks.certify(scores)[1]
+    return of_rows + missing, of_rows
 
 
 def descend(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0):
@@ -326,7 +388,7 @@ class _Descent:
         blocks, rows = self.blocks, self.rows
         kept = self.state()
         blocks.set_rivals(scores, at_once=True)
-        gap = certificate(rows, blocks, rows.weights, scores)
+        gap, _ = certificate(rows, blocks, rows.weights, scores)
         blocks.coefficients, blocks.over, blocks.rival, blocks.level = kept
         return gap
 

@@ -6,8 +6,10 @@ as preconditioner, and a handful of steps suffice.
 """
 
 import itertools
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, get_blas_funcs
@@ -20,10 +22,12 @@ from .multiclass import SMALL
 DIRECT = 1500
 FEW_FEATURES = 32
 # Features, and entries of all classes' blocks, at most, for which conjugate gradients have a
-# preconditioner; the trace of the blocks up to which these are in single precision.
+# preconditioner; the trace of the blocks and the steps up to which all of this is in single
+# precision.
 MOST_FEATURES = 1500
 MOST_ENTRIES = 2**26
-MOST_SINGLE = 1e6
+MOST_SINGLE = 1e10
+SINGLE_STEPS = 60
 # Rows per feature below which a problem with more weights than DIRECT is left to dual descent.
 ROWS_PER_FEATURE = 4
 # Conjugate gradients: the relative residual that is asked for without a preconditioner, and with
@@ -50,7 +54,7 @@ def few_features(n_features, n_classes):
     return n_features <= MOST_FEATURES and n_features**2 * n_classes <= MOST_ENTRIES
 
 
-def newton_direction(rows, blocks, smoothing, residual, near, enough):
+def newton_direction(rows, blocks, smoothing, residual, near, enough, missing):
     """Δ and its scores.
 
     Parameters
@@ -64,47 +68,78 @@ def newton_direction(rows, blocks, smoothing, residual, near, enough):
     near : bool
         Whether the gap is small, so that precision pays.
     enough : float
-        Squared residual that is small enough in any case.
+        Squared residual, in the norm of the preconditioner, that is small enough in any case.
+    missing : float
+        Half the squared residual that the certificate can do with: it misses that much. A
+        preconditioner's norm may be smaller by orders of magnitude.
     """
     if not rows.is_kernel and residual.size <= DIRECT:
         direction = direct_solution(rows, blocks, smoothing, residual)
         return direction, rows.scores(direction)
-    precondition: Any = np.array
-    precision = PLAIN
-    if not rows.is_kernel and few_features(*residual.shape):
-        precondition, precision = ClassBlocks(rows, blocks, smoothing), FINE if near else ROUGH
-    return conjugate_gradients(rows, blocks, smoothing, residual, precondition, precision, enough)
+    if rows.is_kernel or not few_features(*residual.shape):
+        system = System(rows, blocks, smoothing, np.array)
+        # residuals have the norm of the weights, and are smaller than the certificate needs
+        return system.solve(residual, PLAIN, enough, np.inf, MOST_STEPS)[:2]
+    bends = np.empty((len(blocks.label), residual.shape[1]), dtype=np.float32)
+    curvature_diagonal(blocks, smoothing, bends)
+    limits = FINE if near else ROUGH, enough, missing
+    if np.max(np.asarray(blocks.diagonal) @ bends) <= MOST_SINGLE:
+        single = rows.single
+        with suppress(np.linalg.LinAlgError):
+            system = System(single, blocks, smoothing, ClassBlocks(single, bends, np.float32))
+            direction, change, solved = system.solve(residual, *limits, SINGLE_STEPS)
+            if solved:
+                return direction, change if single is rows else rows.scores(direction)
+    system = System(rows, blocks, smoothing, ClassBlocks(rows, bends, np.float64))
+    return system.solve(residual, *limits, MOST_STEPS)[:2]
 
 
-def conjugate_gradients(rows, blocks, smoothing, residual, precondition, precision, enough):
-    """Solve (I + Xᵀ H X) Δ = residual to a relative precision; returns Δ and its scores.
+class System(NamedTuple):
+    """Newton's equations (I + Xᵀ H X) Δ = R.
 
-    The squared residual, in the norm of the preconditioner, need not be below ``enough``. With a
-    kernel the unknowns are coefficients, Δ + H K Δ = residual, and inner products are those of the
+    With a kernel the unknowns are coefficients, Δ + H K Δ = R, and inner products are those of the
     weights: every step costs one product with K.
     """
-    solution = np.zeros_like(residual)
-    change = np.zeros((len(blocks.label), residual.shape[1]))
-    bent = np.empty_like(change)
-    rest, direction, direction_scores, square, least = residual.copy(), 0.0, 0.0, 1.0, np.inf
-    for step in range(MOST_STEPS + 1):
-        steepest = precondition(rest)
-        steepest_scores = rows.scores(steepest)
-        before, square = square, rows.inner(rest, steepest, steepest_scores)
-        if square <= (least if step else 0.0) or step == MOST_STEPS:
-            break
-        if step == 0:
-            least = max(enough, precision**2 * square)
-        share = square / before if step else 0.0
-        direction = steepest + share * direction
-        direction_scores = steepest_scores + share * direction_scores
-        apply_curvature(blocks, direction_scores, smoothing, bent)
-        image = direction + rows.combine(bent)
-        length = square / rows.inner(image, direction, direction_scores)
-        solution += length * direction
-        change += length * direction_scores
-        rest -= length * image
-    return solution, change
+
+    rows: Any
+    blocks: Any
+    smoothing: float
+    precondition: Callable
+
+    def solve(self, residual, precision, enough, missing, most_steps):
+        """Conjugate gradients; returns Δ, its scores, and whether it is as precise as asked for.
+
+        The squared residual in the norm of the preconditioner is to fall by the square of
+        ``precision``, or below ``enough``, and half of it in the norm of the weights below
+        ``missing``.
+        """
+        rows, blocks = self.rows, self.blocks
+        solution = np.zeros_like(residual)
+        change = np.zeros((len(blocks.label), residual.shape[1]))
+        bent = np.empty_like(change)
+        rest, direction, direction_scores, square, least = residual.copy(), 0.0, 0.0, 1.0, 0.0
+        for step in range(most_steps + 1):
+            steepest = self.precondition(rest)
+            steepest_scores = rows.scores(steepest)
+            before, square = square, rows.inner(rest, steepest, steepest_scores)
+            # without a preconditioner the scores are those of the residual itself
+            solved = square <= least and 0.5 * rows.inner(rest, rest, steepest_scores) <= missing
+            if solved or square <= 0.0:
+                return solution, change, True
+            if step == most_steps:
+                break
+            if step == 0:
+                least = max(enough, precision**2 * square)
+            share = square / before if step else 0.0
+            direction = steepest + share * direction
+            direction_scores = steepest_scores + share * direction_scores
+            apply_curvature(blocks, direction_scores, self.smoothing, bent)
+            image = direction + rows.combine(bent)
+            length = square / rows.inner(image, direction, direction_scores)
+            solution += length * direction
+            change += length * direction_scores
+            rest -= length * image
+        return solution, change, False
 
 
 class ClassBlocks:
@@ -112,27 +147,32 @@ class ClassBlocks:
 
     What it leaves out couples different classes. All weights are changed by vectors that add up to
     zero over the classes, and so are the solutions.
+
+    Parameters
+    ----------
+    rows : LinearRows or SingleRows
+    bends : ndarray of shape (n_rows, n_classes)
+        The diagonals of H.
+    precision : dtype
     """
 
-    def __init__(self, rows, blocks, smoothing):
-        size, k = rows.weights.shape
-        bends = np.empty((len(blocks.label), k), dtype=np.float32)
-        curvature_diagonal(blocks, smoothing, bends)
-        trace = np.max(np.asarray(blocks.diagonal) @ bends)
-        self.precision = np.float32 if trace <= MOST_SINGLE else np.float64
-        self.factors = [self._factor(rows, bends[:, label], size) for label in range(k)]
+    def __init__(self, rows, bends, precision):
+        self.used, self.precision = rows.used, precision
+        self.factors = [self._factor(rows, bend) for bend in bends.T]
 
-    def _factor(self, rows, bend, size):
-        matrix = np.eye(size, dtype=self.precision, order="F")
+    def _factor(self, rows, bend):
+        matrix = np.eye(rows.n_used, dtype=self.precision, order="F")
         bent = np.flatnonzero(bend)
         matrix = add_gram(matrix, rows, bent, bend[bent])
         return cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
 
     def __call__(self, residual):
-        R = np.asfortranarray(residual, dtype=self.precision)
+        R = np.asfortranarray(residual[self.used], dtype=self.precision)
         for label, factor in enumerate(self.factors):
             R[:, label] = cho_solve(factor, R[:, label], check_finite=False)
-        return (R - R.mean(axis=1, keepdims=True)).astype(np.float64, order="C")
+        result = np.zeros_like(residual)
+        result[self.used] = R - R.mean(axis=1, keepdims=True)
+        return result
 
 
 def direct_solution(rows, blocks, smoothing, residual):

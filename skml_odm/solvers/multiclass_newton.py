@@ -49,6 +49,8 @@ SHORT, SHORT_NEAR = 0.2, 0.5
 # best; others are after more steps, in which σ does not fall any more: it may have gone in cycles.
 PATIENCE = 15
 LONG_PATIENCE = 100
+# What the certificate may miss for want of precision of a direction, in units of what its rows add.
+MISSING = 0.3
 
 
 def newton(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0, begun=False):
@@ -92,7 +94,7 @@ def newton(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0, begun
             for _ in range(min(max(n_epochs, FEWEST_EPOCHS), MOST_EPOCHS)):
                 rows.sweep(blocks, 0.0, rng)
         blocks.mu = mu
-    limit = max(min(max_iter - n_before, max_outer_iter), 1)
+    limit = max(min(max_iter - n_before, max_outer_iter), 0 if begun else 1)
     binding = "max_iter" if max_iter - n_before <= max_outer_iter else "max_outer_iter"
     n_steps, scores, objective, gap = minimise(rows, blocks, goal, limit, trace, begun)
     # what predicts: coefficients that make the weights, where these are not explicit
@@ -122,13 +124,14 @@ def minimise(rows, blocks, goal, max_iter, trace, begun=False):
     scores = rows.scores(W)
     smoothing, idle, least = Smoothing(blocks), 0, np.inf
     best: Any = None
+    of_rows = np.inf
     for step in range(max_iter + 1):
         blocks.set_rivals(scores, at_once=True)
         objective = blocks.certify(scores)[0] + 0.5 * rows.inner(W, W, scores)
         if not np.isfinite(objective):
             raise FloatingPointError("the objective is not finite")
         if step or begun:
-            gap = certificate(rows, blocks, W, scores)
+            gap, of_rows = certificate(rows, blocks, W, scores)
             trace.add(step, objective, gap)
             smoothing.look(objective, gap)
             point = Point.of(blocks, W, objective, gap)
@@ -149,7 +152,8 @@ def minimise(rows, blocks, goal, max_iter, trace, begun=False):
         used = smoothing.value
         residual = rows.combine(np.asarray(blocks.coefficients)) - W
         enough = 0.02 * goal * objective
-        direction, change = newton_direction(rows, blocks, used, residual, near, enough)
+        missing = max(enough, MISSING * of_rows)
+        direction, change = newton_direction(rows, blocks, used, residual, near, enough, missing)
         search = Search(rows, blocks, W, direction, scores, change)
         smooth = partial(search.smooth, centre, used)
         if smoothing.steep:
@@ -172,7 +176,7 @@ def minimise(rows, blocks, goal, max_iter, trace, begun=False):
     blocks.set_rivals(scores, at_once=True)
     blocks.coefficients, blocks.over = best.coefficients, best.over
     objective = blocks.certify(scores)[0] + 0.5 * rows.inner(W, W, scores)
-    return step, scores, objective, certificate(rows, blocks, W, scores)
+    return step, scores, objective, certificate(rows, blocks, W, scores)[0]
 
 
 class Search:
@@ -229,7 +233,7 @@ class Point(NamedTuple):
         kept = np.array(blocks.coefficients), np.array(blocks.over), np.array(blocks.rival)
         scores = rows.scores(self.weights)
         blocks.set_rivals(scores, at_once=True)
-        gap = certificate(rows, blocks, self.weights, scores)
+        gap, _ = certificate(rows, blocks, self.weights, scores)
         point = Point.of(blocks, self.weights, self.objective, gap)
         blocks.coefficients, blocks.over, blocks.rival = kept
         return point

@@ -7,13 +7,16 @@ In V = W/lower and the margins g of V the objective of :mod:`.multiclass` is low
 So C and θ matter by the weights c_i, all of which are multiples of C/(1 − θ)², and θ once more by
 upper/lower, but only where margins exceed that. Problems of equal weights have all but equal
 solutions, often the very same: those of θ = 0.6 and 4 C, or of θ = 0.2 and 16 C, are those of
-θ = 0.8 and C wherever no margin is large. Such a start is looked at before any step is taken, and
-if its certificate will do it is the result.
+θ = 0.8 and C wherever no margin is large. The nearest solution is looked at first, and if its
+certificate will do it is the result.
 
-Problems of other weights are no better starts than a few epochs of descent are: what counts for
-Newton's method is which rows have which multipliers.
+Steps are taken from solutions of the same θ only, which differ in μ. Those of another θ where that
+matters, or of other weights, are no better starts than a few epochs of descent are: what counts for
+Newton's method is which rows have which multipliers. With separable classes and large C they are
+worse, by twice as many steps and more.
 """
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +26,7 @@ from .multiclass_newton import newton
 
 # Solutions in memory: at most so many bytes, but always one.
 MEMORY = 2**26
-# Weights within this factor of each other count as equal.
+# Weights, and ratios, within this factor of each other count as equal.
 EQUAL = 1.1
 
 
@@ -74,37 +77,34 @@ class MultiClassPath:
             # these are solved to rounding, wherever they begin
             return newton(rows, blocks, **options)
         place, zero = Place.of(blocks), solution(rows, blocks)
-        result = self._from_nearest(place, rows, blocks, options)
-        if result is None or not result.converged:
+        for nearest, most_steps in self._starts(place, options["max_iter"]):
+            begin(rows, blocks, nearest)
+            # a start may lead nowhere
+            with suppress(FloatingPointError, np.linalg.LinAlgError):
+                result = newton(rows, blocks, begun=True, **{**options, "max_iter": most_steps})
+                if result.converged:
+                    break
+        else:
             begin(rows, blocks, zero)
             result = newton(rows, blocks, **options)
         if result.converged:
             self._remember(place, solution(rows, blocks))
         return result
 
-    def _from_nearest(self, place, rows, blocks, options):
-        """The result from the best start; None if there is none, or if it leads nowhere."""
-        nearest = self._nearest(place)
-        if nearest is None:
-            return None
-        begin(rows, blocks, nearest)
-        try:
-            return newton(rows, blocks, begun=True, **options)
-        except (FloatingPointError, np.linalg.LinAlgError):
-            return None
-
-    def _nearest(self, place):
-        """The solution of the problem that is most alike, if one is."""
+    def _starts(self, place, most_steps):
+        """Solutions to begin with, and the steps that may be taken from each."""
         alike = [
             other
             for other, known in self.solutions.items()
-            if 1.0 / EQUAL < other.weight / place.weight < EQUAL
+            if equal(other.weight, place.weight)
             # without the upper side there is nothing for β
             and (place.mu > 0.0 or not known.over.any())
         ]
-        if not alike:
-            return None
-        return self.solutions[min(alike, key=place.distance)]
+        if alike:
+            yield self.solutions[min(alike, key=place.distance)], 0
+        of_same_ratio = [other for other in alike if equal(other.ratio, place.ratio)]
+        if of_same_ratio:
+            yield self.solutions[min(of_same_ratio, key=place.distance)], most_steps
 
     def _remember(self, place, known):
         if not np.isfinite(known.coefficients).all():
@@ -115,6 +115,10 @@ class MultiClassPath:
         most = max(1, MEMORY // sum(part.nbytes for part in known))
         while len(self.solutions) > most:
             del self.solutions[next(iter(self.solutions))]
+
+
+def equal(one, other):
+    return 1.0 / EQUAL < one / other < EQUAL
 
 
 def solution(rows, blocks):

@@ -130,7 +130,7 @@ def _choose(cell, model, X, y, facts):
         rows = np.sort(order[: cell.tuning.most_rows])
         X, y = X[rows], y[rows]
     scorer: Any = LabelScorer(cell.tuning.measure)
-    prefix = ""
+    highest, prefix = scorer.highest, ""
     if isinstance(model, OneLabel) and all(
         name.startswith(INSIDE) for candidate in candidates for name in candidate
     ):
@@ -153,6 +153,8 @@ def _choose(cell, model, X, y, facts):
         # a worker on another machine may not see it
         keeps = cell.checkpoint and checkpoint.parent.is_dir()
         facts["search_resumed"] = bool(keeps and checkpoint.exists())
+        # the same choice as that of a whole grid
+        options |= {"strategy": "sparing", "highest_score": highest}
         found = PathSearchCV(model, grid, checkpoint=checkpoint if keeps else None, **options)
     found.fit(X, y)
     if np.all(np.isnan(found.cv_results_["mean_test_score"])):

@@ -97,6 +97,11 @@ class LabelScorer:
     def __init__(self, measure):
         self.measure = measure
 
+    @property
+    def highest(self):
+        """What no classifier exceeds: shares end at 1, losses at 0."""
+        return 1.0 if MEASURES[self.measure][1] else 0.0
+
     def __call__(self, estimator, X, y):
         if self.measure in OF_SCORES:
             value = OF_SCORES[self.measure](y, label_scores_of(estimator, X))
