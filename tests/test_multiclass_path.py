@@ -106,7 +106,8 @@ def test_steps_begin_at_the_same_theta(monkeypatch):
     for C, theta, mu, expected in (
         (120.0, 0.6, 0.2, [(False, 2000)]),
         (480.0, 0.2, 0.2, [(True, 0), (False, 2000)]),
-        (480.0, 0.2, 0.3, [(True, 0), (True, 2000)]),
+        (480.0, 0.2, 0.9, [(True, 2000)]),
+        (120.0, 0.6, 1.0, [(True, 0), (True, 2000)]),
     ):
         taken.clear()
         result, _ = problems.solve(C, theta, mu, tol=1e-6)
@@ -146,8 +147,7 @@ def test_a_start_that_leads_nowhere_is_given_up(error, monkeypatch):
     solver = multiclass_path.newton
     monkeypatch.setattr(multiclass_path, "newton", newton)
     _, rows = problems.solve(10.0, 0.2, 0.8)
-    # looked at, gone on from, from scratch
-    assert begun == [True, True, False]
+    assert begun == [True, False]
     _, others = problems.alone(10.0, 0.2, 0.8)
     np.testing.assert_array_equal(rows.weights, others.weights)
 

@@ -100,9 +100,10 @@ class MultiClassPath:
             # without the upper side there is nothing for β
             and (place.mu > 0.0 or not known.over.any())
         ]
-        if alike:
-            yield self.solutions[min(alike, key=place.distance)], 0
         of_same_ratio = [other for other in alike if equal(other.ratio, place.ratio)]
+        nearest = min(alike, key=place.distance, default=None)
+        if nearest is not None and nearest not in of_same_ratio:
+            yield self.solutions[nearest], 0
         if of_same_ratio:
             yield self.solutions[min(of_same_ratio, key=place.distance)], most_steps
 
