@@ -20,15 +20,21 @@ from ..data import FOLDER as DATA
 from ..toml import read_toml
 
 FOLDER = Path(__file__).parent
+# Studies with larger grids, which take hours: their results are used where all splits are there.
+LARGER = "larger"
 # What is told of a cell in the text.
 FACTS = ("started", "search_seconds")
 KEEP = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "skml-odm" / "papers"
 
 
 def studies(paper):
-    """The studies of a paper, by their files' names."""
+    """The studies of a paper, by their files' names; first those in the folder "larger"."""
     os.environ.setdefault("SKML_ODM_DATA", str(DATA))
-    return {path.stem: read_study(path) for path in sorted(FOLDER.glob(f"{paper}*.toml"))}
+    files = [
+        path for each in (LARGER, ".") for path in sorted(FOLDER.glob(f"{each}/{paper}*.toml"))
+    ]
+    names = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in files]
+    return {name: read_study(path) for name, path in zip(names, files, strict=True)}
 
 
 def earlier(paper):
@@ -73,9 +79,11 @@ class Results:
                 self._n_folds[name, each.name] = len(study.protocol.splits(data))
             self._add(name, finished(study, self._store))
 
-    def run(self, sets=None, jobs=1, retry=False):
-        """Run what is missing, of these data sets if some are named."""
+    def run(self, sets=None, jobs=1, retry=False, larger=False):
+        """Run what is missing, of these data sets if some are named; larger studies if asked to."""
         for name, study in self.studies.items():
+            if name.startswith(LARGER) and not larger:
+                continue
             data = tuple(each for each in study.data if sets is None or each.name in sets)
             if data:
                 part = replace(study, data=data)
@@ -92,17 +100,25 @@ class Results:
             key = study, outcome.data, outcome.classifier
             self._known.setdefault(key, {})[outcome.fold] = outcome
 
+    def source(self, data, classifier):
+        """The first study that has outcomes of the two on all folds; None if there is none."""
+        return next((name for name in self.studies if self.outcomes(data, classifier, name)), None)
+
     def outcomes(self, data, classifier, study=None):
-        """The outcomes of all folds, of this study or of any that has the two.
+        """The outcomes of all folds, of this study or of the first that has them.
 
         Empty unless every fold is done.
         """
-        for name in self.studies if study is None else [study]:
-            known = self._known.get((name, data, classifier), {})
-            if known:
-                done = [known[fold] for fold in sorted(known) if known[fold].status == DONE]
-                return done if len(done) == self._n_folds[name, data] else []
-        return []
+        study = self.source(data, classifier) if study is None else study
+        known = self._known.get((study, data, classifier), {})
+        done = [known[fold] for fold in sorted(known) if known[fold].status == DONE]
+        return done if len(done) == self._n_folds.get((study, data)) else []
+
+    def grid(self, data, classifier):
+        """The grid that the outcomes are of."""
+        each = self.studies[self.source(data, classifier)].classifiers
+        (found,) = (one for one in each if one.name == classifier)
+        return found.grid_on_data.get(data, found.grid)
 
     def values(self, data, classifier, measure, study=None):
         """A measure on all folds; empty if there is none on some."""
