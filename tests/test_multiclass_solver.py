@@ -295,6 +295,18 @@ def test_rough_descent_certifies_itself(seed, tol):
     assert result.primal - result.difference <= least * (1 + 1e-8)
 
 
+@pytest.mark.parametrize("mu", [0.0, 1.0])
+@pytest.mark.parametrize("scale", [1.0, 100.0, 10_000.0])
+def test_newtons_method_reaches_any_gap(mu, scale):
+    """It neither creeps with too much smoothing, nor lets rounding or cycles end it."""
+    rng = np.random.default_rng(0)
+    for seed in range(40):
+        m, d, k = rng.integers(66, 200), rng.integers(1, 9), rng.integers(2, 7)
+        X, y, weight = random_classes(seed, m=int(m), d=int(d), k=int(k))
+        result, _ = solve(X, y, scale / len(y) * weight, mu=mu, tol=1e-9, max_iter=300)
+        assert result.converged, (seed, result.difference / result.primal)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_both_solvers_agree_where_the_problem_is_convex(seed):
     X, y, weight = random_classes(seed)

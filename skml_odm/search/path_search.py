@@ -93,7 +93,7 @@ class PathSearchCV(BaseSearchCV):
     ----------
     cv_results_ : dict
         As of ``GridSearchCV``. After an interrupt it has the finished candidates only; folds that
-        "halving" spared are NaN.
+        "sparing" or "halving" left out are NaN.
     best_params_, best_score_, best_index_
         The best candidate.
     best_estimator_ : estimator

@@ -12,8 +12,8 @@ to row. One step:
 3. The Newton direction Δ has the equations (I + Σ_i x_i x_iᵀ ⊗ H_i) Δ = XᵀA' − W; see
    :mod:`.multiclass_directions`.
 4. The first of the steps 1, ½, ¼, … that lowers J itself is taken, or a shorter one that lowers it
-   further. Where none does, J is too rough, and the smooth function decides, as it always does in
-   steep problems; the lowest point so far is kept.
+   further. Where none does, or close to the end none but short ones, J is too rough, and the smooth
+   function decides, as it always does in steep problems; the lowest point so far is kept.
 5. Coefficients follow to first order, A' − H XΔ, and are put back into their cone. By the Newton
    equation Xᵀ(A' − H XΔ) = W + Δ, so after a full step they miss W by nothing but that correction.
    This makes the certificate
@@ -45,10 +45,12 @@ SHORTEST = 2.0**-12
 SHORTEST_SMOOTH = 2.0**-30
 # Shorter steps call for more smoothing: far from the end, and close to it.
 SHORT, SHORT_NEAR = 0.2, 0.5
-# Newton steps in a row without any gain after which a point close to the end is taken to be the
-# best; others are after more steps, in which σ does not fall any more: it may have gone in cycles.
-PATIENCE = 15
-LONG_PATIENCE = 100
+# What is a change of a function's value by no more than rounding, relative to it.
+NOISE = 1e-13
+# Newton steps in a row without any gain, far from the end and close to it: those after which σ does
+# not fall any more, for it may have gone in cycles, and those after which the method gives up.
+CYCLE, CYCLE_NEAR = 15, 6
+PATIENCE, PATIENCE_NEAR = 100, 30
 # What the certificate may miss for want of precision of a direction, in units of what its rows add.
 MISSING = 0.3
 
@@ -146,7 +148,7 @@ def minimise(rows, blocks, goal, max_iter, trace, begun=False):
         near = best is not None and best.gap <= FINISH_GAP * best.objective
         if best is not None:
             done = best.gap <= goal * best.objective or step >= max_iter
-            if done or idle > (PATIENCE if near else LONG_PATIENCE):
+            if done or idle > (PATIENCE_NEAR if near else PATIENCE):
                 break
         centre = smoothing.step(blocks, scores)
         used = smoothing.value
@@ -155,17 +157,12 @@ def minimise(rows, blocks, goal, max_iter, trace, begun=False):
         missing = max(enough, MISSING * of_rows)
         direction, change = newton_direction(rows, blocks, used, residual, near, enough, missing)
         search = Search(rows, blocks, W, direction, scores, change)
-        smooth = partial(search.smooth, centre, used)
-        if smoothing.steep:
-            length = told = search.along(smooth, SHORTEST_SMOOTH)
-        else:
-            length = told = search.along(search.objective, SHORTEST)
-            if told == 0.0:
-                # J is too rough to tell a good step, and the best point is kept
-                length = search.along(smooth, SHORTEST_SMOOTH)
-        # σ may have gone in cycles
-        if told < 1.0 or idle <= PATIENCE:
-            smoothing.adapt(told, SHORT_NEAR if near else SHORT)
+        length = 0.0 if smoothing.steep else search.along(search.objective, SHORTEST)
+        if length == 0.0 or (near and length < SHORT_NEAR):
+            # J is too rough to tell a good step, and the best point is kept
+            length = search.along(partial(search.smooth, centre, used), SHORTEST_SMOOTH)
+        if length < 1.0 or idle <= (CYCLE_NEAR if near else CYCLE):
+            smoothing.adapt(length, SHORT_NEAR if near else SHORT)
         W, scores = search.at(length)
         # the whole step, even if W does not take it: what they miss of W is then small
         extrapolate(blocks, change, used)
@@ -202,15 +199,20 @@ class Search:
     def along(self, value, shortest):
         """The best of the steps 1, ½, ¼, … up to the first that is worse than the one before.
 
-        Or 0 if none of them lowers the value.
+        Or 0 if none of them lowers the value. A full step need not, up to rounding: where weights
+        are at their best, and coefficients are not, no value can tell.
         """
-        least, best, length = value(*self.start), 0.0, 1.0
+        start = value(*self.start)
+        noise = NOISE * abs(start)
+        least, best, length = start + noise, 0.0, 1.0
         while length >= shortest:
             found = value(*self.at(length))
             if found < least:
-                least, best = found, length
+                least, best = found - noise, length
             elif best > 0.0:
                 break
+            else:
+                least = start
             length *= 0.5
         return best
 

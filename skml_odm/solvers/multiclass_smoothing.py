@@ -94,7 +94,7 @@ class Smoothing:
         Parameters
         ----------
         length : float
-            Of the step; 0 if J had no use for any.
+            Of the step; 0 if none was taken.
         least_length : float
             Shorter steps are too short.
         """
