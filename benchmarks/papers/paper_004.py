@@ -34,12 +34,12 @@ a minute a fit and are worse: in the first fold of a search the best θ and μ g
 replace these here when all of their ten splits are done.
 """
 CONCLUSION = """
-With a linear kernel mcODM is level with the linear SVMs, not above them: on vowel, letter and
-shuttle mcSVM is better, on svmguide4 as soon as its C may exceed 2⁸ (79.8 % before). The paper's
-figures for mcODM on satimage and shuttle, which no linear machine here reaches, agree with those
-of an RBF kernel; on letter that is well above the paper's, on mnist10k, with a seventh of the
-rows, a little below. Those on connect-4, svmguide4, vehicle, glass and svmguide2 neither kernel
-reaches, though 500 rows of Nystroem's map are few for connect-4's 54 046.
+With a linear kernel mcODM is level with the linear SVMs, not above them: on svmguide4, vowel,
+letter and shuttle mcSVM is better. The paper's figures for mcODM on satimage and shuttle, which no
+linear machine here reaches, agree with those of an RBF kernel; on letter that is well above the
+paper's, on mnist10k, with a seventh of the rows, a little below. Those on connect-4, svmguide4,
+vehicle, glass and svmguide2 neither kernel reaches, though 500 rows of Nystroem's map are few for
+connect-4's 54 046.
 """
 
 
