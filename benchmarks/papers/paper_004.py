@@ -27,11 +27,9 @@ REASONS = """
 mcSVM's solver stops after 100 000 iterations wherever it is (`max_iter` does not reach it), and
 does so for larger C unless classes are separable. On one fold satimage has 84.9, 84.9, 84.7, 85.2
 and 84.7 % for C = 2⁴, 2⁶, …, 2¹², letter 79.4 and 79.3 % for 2⁶ and 2⁸, shuttle 97.4, 97.4 and
-88.3 % for 2⁶, 2⁸ and 2¹⁰, where fits take half a minute. On mnist10k large λ and C take up to half
-a minute a fit and are worse: in the first fold of a search the best θ and μ give mcODM 91.4, 91.4,
-91.3, 91.0, 89.6, 87.7, 87.7 and 87.7 % for λ = 2², 2⁴, …, 2¹⁶; ovaSVM has 88.4, 85.2, 83.9 and
-83.8 % for C = 2⁰, 2⁶, 2¹² and 2²⁰ on one split. Larger grids are in `benchmarks/papers/larger` and
-replace these here when all of their ten splits are done.
+88.3 % for 2⁶, 2⁸ and 2¹⁰, where fits take half a minute. ovaSVM has 88.4, 85.2, 83.9 and 83.8 %
+for C = 2⁰, 2⁶, 2¹² and 2²⁰ on one split of mnist10k. Larger grids are in
+`benchmarks/papers/larger` and replace these here when all of their ten splits are done.
 """
 CONCLUSION = """
 With a linear kernel mcODM is level with the linear SVMs, not above them: on svmguide4, vowel,
