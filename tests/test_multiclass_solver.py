@@ -379,6 +379,7 @@ def test_class_blocks_are_the_blocks_of_newtons_equations():
         expected[:, label] = np.linalg.solve(L @ L.T, residual[:, label])
     answer = precondition(residual)
     assert np.vdot(answer, residual) > 0.0
+    np.testing.assert_allclose(answer.sum(axis=1), 0.0, atol=1e-5)
     expected -= expected.mean(axis=1, keepdims=True)
     np.testing.assert_allclose(answer, expected, rtol=1e-3, atol=1e-5)
 
