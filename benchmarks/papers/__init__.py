@@ -1,9 +1,8 @@
 """Write our results next to a paper's tables: ``papers 000`` to docs/papers/000.md and so on.
 
 The studies of a paper are the files benchmarks/papers/NNN*.toml, which ``skml-odm compare`` runs as
-well; its figures are in benchmarks/papers/figures. Studies in benchmarks/papers/larger have larger
-grids and take hours: ``--larger`` runs them, and their results replace the others' where all splits
-are done. Finished cells are kept in an SQLite file: what was stopped goes on from there.
+well; its figures are in benchmarks/papers/figures. Finished cells are kept in an SQLite file: what
+was stopped goes on from there.
 """
 
 from pathlib import Path
@@ -30,14 +29,13 @@ def add_arguments(parser):
         help="run these data sets only, or none; of others take what is finished",
     )
     parser.add_argument("--keep", default=KEEP, help=f"folder for finished cells (default {KEEP})")
-    parser.add_argument("--larger", action="store_true", help="run larger grids, too: hours")
     parser.add_argument("--retry", action="store_true", help="run again what failed")
 
 
 def run(arguments):
     paper = PAPERS[arguments.paper]
     results = Results(arguments.paper, arguments.keep)
-    results.run(arguments.sets, arguments.jobs, arguments.retry, arguments.larger)
+    results.run(arguments.sets, arguments.jobs, arguments.retry)
     if hasattr(paper, "remember"):
         paper.remember(results)
     path = PAGES / f"{arguments.paper}.md"

@@ -20,21 +20,15 @@ from ..data import FOLDER as DATA
 from ..toml import read_toml
 
 FOLDER = Path(__file__).parent
-# Studies with larger grids, which take hours: their results are used where all splits are there.
-LARGER = "larger"
 # What is told of a cell in the text.
 FACTS = ("started", "search_seconds")
 KEEP = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "skml-odm" / "papers"
 
 
 def studies(paper):
-    """The studies of a paper, by their files' names; first those in the folder "larger"."""
+    """The studies of a paper, by their files' names."""
     os.environ.setdefault("SKML_ODM_DATA", str(DATA))
-    files = [
-        path for each in (LARGER, ".") for path in sorted(FOLDER.glob(f"{each}/{paper}*.toml"))
-    ]
-    names = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in files]
-    return {name: read_study(path) for name, path in zip(names, files, strict=True)}
+    return {path.stem: read_study(path) for path in sorted(FOLDER.glob(f"{paper}*.toml"))}
 
 
 def earlier(paper):
@@ -79,11 +73,9 @@ class Results:
                 self._n_folds[name, each.name] = len(study.protocol.splits(data))
             self._add(name, finished(study, self._store))
 
-    def run(self, sets=None, jobs=1, retry=False, larger=False):
-        """Run what is missing, of these data sets if some are named; larger studies if asked to."""
+    def run(self, sets=None, jobs=1, retry=False):
+        """Run what is missing, of these data sets if some are named."""
         for name, study in self.studies.items():
-            if name.startswith(LARGER) and not larger:
-                continue
             data = tuple(each for each in study.data if sets is None or each.name in sets)
             if data:
                 part = replace(study, data=data)
