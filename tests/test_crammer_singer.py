@@ -92,6 +92,8 @@ def test_separable_classes_have_a_largest_margin(module):
     """From some C on nothing changes."""
     X = np.array([[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [3.0, 1.0], [0.0, 5.0], [1.0, 6.0]])
     y = [0, 0, 1, 1, 2, 2]
-    some, more = (module.CrammerSinger(2.0**e, tol=1e-9).fit(X, y) for e in (10, 20))
-    np.testing.assert_allclose(some.weights_, more.weights_, atol=1e-4)
+    some, more = (module.CrammerSinger(2.0**e, tol=1e-6).fit(X, y) for e in (10, 20))
+    # half the squared distance to the optimum is at most the gap
+    atol = 2 * np.sqrt(2e-6 * more.objective_)
+    np.testing.assert_allclose(some.weights_, more.weights_, atol=atol)
     assert more.predict(X).tolist() == y

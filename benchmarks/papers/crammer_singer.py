@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 # proximal step of at most so many Newton steps.
 FIRST = 1.0
 FALLS = {3: 4.0, 8: 2.0}
-# A proximal step ends when half the squared gradient is below this share of the rows' gap.
-INNER = 0.1
+# A proximal step ends when the squared gradient is below this share of σ‖S − S̄‖².
+INNER = 0.5
 # Line searches: share of the first slope that may be left, and points to try at most.
 SLOPE = 0.5
 MOST_POINTS = 60
@@ -84,7 +84,7 @@ class CrammerSinger(ClassifierMixin, BaseEstimator):
             gap = of_weights + of_rows
             if gap <= self.tol * objective or step == self.max_iter:
                 break
-            if of_weights <= INNER * of_rows:
+            if smooth.solved(point):
                 smooth, n_inner = smooth.following(point, n_inner), 0
                 point = smooth.at(point.W, point.scores)
             point = smooth.newton_step(point)
@@ -143,6 +143,12 @@ class Smooth(NamedTuple):
     C: float
     smoothing: float
     centre: np.ndarray
+
+    def solved(self, point):
+        """Whether the gradient is small against what the multipliers moved."""
+        moved = point.multipliers - self.centre
+        squared = np.vdot(point.gradient, point.gradient)
+        return squared <= INNER * self.smoothing * np.vdot(moved, moved)
 
     def following(self, point, n_steps):
         """The function of the next proximal step, after one of so many Newton steps."""
