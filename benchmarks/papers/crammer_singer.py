@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 # The first smoothing in units of the rows' mean squared length; what it is divided by after a
 # proximal step of at most so many Newton steps.
 FIRST = 1.0
-FALLS = {3: 4.0, 8: 2.0}
+FALLS = {1: 10.0, 3: 3.0, 8: 1.5}
 # A proximal step ends when the squared gradient is below this share of σ‖S − S̄‖².
 INNER = 0.5
 # Line searches: share of the first slope that may be left, and points to try at most.
