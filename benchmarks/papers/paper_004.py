@@ -38,11 +38,12 @@ after which the paper gives up.
 CONCLUSION = """
 With a linear kernel mcODM is level with the linear SVMs, not above them: on svmguide4, vowel,
 letter and shuttle mcSVM is better. Solved to its optimum mcSVM has 98.0 instead of 97.4 % on
-shuttle, where scikit-learn's solver fails for the C that searches then choose; elsewhere it stays
-within a point. The paper's figures for mcODM on satimage and shuttle, which no linear machine here
-reaches, agree with those of an RBF kernel; on letter that is well above the paper's, on mnist10k,
-with a seventh of the rows, a little below. Those on connect-4, svmguide4, vehicle, glass and
-svmguide2 neither kernel reaches, though 500 rows of Nystroem's map are few for connect-4's 54 046.
+shuttle, where scikit-learn's solver runs into its limit from C = 2¹⁰ on at the latest and searches
+choose 2¹² and 2¹⁴; elsewhere it stays within a point. The paper's figures for mcODM on satimage and
+shuttle, which no linear machine here reaches, agree with those of an RBF kernel; on letter that is
+well above the paper's, on mnist10k, with a seventh of the rows, a little below. Those on connect-4,
+svmguide4, vehicle, glass and svmguide2 neither kernel reaches, though 500 rows of Nystroem's map
+are few for connect-4's 54 046.
 """
 
 
