@@ -209,9 +209,9 @@ class Smooth(NamedTuple):
 def step_length(slope, first):
     """1 if a convex function falls that far, else about where its slope is zero.
 
-    By false position (the Illinois variant): where few rows bend the function, a Newton step leads
-    far beyond the others' bends, and trying shorter ones until the value falls leaves most of the
-    gain.
+    By false position, the slope at the end that stays being halved so that it does not stay for
+    long. Where few rows bend the function, a Newton step leads far beyond the others' bends, and
+    trying shorter ones until the value falls leaves most of the gain.
     """
     enough = -SLOPE * first
     low, high, length = (0.0, first), (1.0, slope(1.0)), 1.0
