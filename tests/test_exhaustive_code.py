@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.svm import LinearSVC
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,3 +41,23 @@ def test_the_class_with_the_nearest_code_word(exhaustive_code):
     distances = ((scores[:, None] - model.code_book_) ** 2).sum(axis=2)
     np.testing.assert_array_equal(model.predict(X), model.classes_[distances.argmin(axis=1)])
     assert np.mean(model.predict(X) == y.astype(str)) > 0.9
+
+
+@pytest.mark.parametrize("Cs", [[1.0, 4.0, 16.0], [0.01, 4.0]])
+def test_the_choice_of_a_grid_search(Cs, exhaustive_code, monkeypatch):
+    module = import_module("benchmarks.papers.exhaustive_code_cv")
+    monkeypatch.setattr(module, "AT_ONCE", 2)
+    X, y = load_iris(return_X_y=True)
+    # the last feature is never there
+    X = np.column_stack([X / X.max(axis=0), np.zeros(len(X))])
+    names = np.array(["one", "two", "three"])[y]
+    ours = module.ExhaustiveCodeCV(Cs, tol=1e-12, random_state=3).fit(X, names)
+    svm = LinearSVC(tol=1e-8, max_iter=100_000)
+    folds = KFold(5, shuffle=True, random_state=3)
+    grid = {"estimator__C": Cs}
+    theirs = GridSearchCV(exhaustive_code(svm), grid, cv=folds).fit(X, names)
+    np.testing.assert_allclose(ours.scores_.mean(axis=0), theirs.cv_results_["mean_test_score"])
+    assert theirs.best_params_ == {"estimator__C": ours.C_}
+    coefficients = np.vstack([each.coef_ for each in theirs.best_estimator_.estimators_])
+    np.testing.assert_allclose(ours.weights_[:, :-1], coefficients, atol=1e-5)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))

@@ -22,10 +22,7 @@ class ExhaustiveCode(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         """Learn all dichotomies of the classes y."""
         self.classes_, codes = np.unique(y, return_inverse=True)
-        k = len(self.classes_)
-        # the first class is on the positive side: a dichotomy and its opposite are the same
-        others = np.arange(2 ** (k - 1) - 1) >> np.arange(k - 1)[:, None] & 1
-        self.code_book_ = 2.0 * np.vstack([np.ones(others.shape[1], dtype=int), others]) - 1.0
+        self.code_book_ = code_book(len(self.classes_))
         self.estimators_ = [
             clone(self.estimator).fit(X, column[codes] > 0.0) for column in self.code_book_.T
         ]
@@ -35,3 +32,10 @@ class ExhaustiveCode(ClassifierMixin, BaseEstimator):
         """The class whose code word is nearest to the scores."""
         scores = np.column_stack([each.decision_function(X) for each in self.estimators_])
         return self.classes_[pairwise_distances_argmin(scores, self.code_book_)]
+
+
+def code_book(k):
+    """Every dichotomy of k classes once, as a column of signs."""
+    # the first class is on the positive side: a dichotomy and its opposite are the same
+    others = np.arange(2 ** (k - 1) - 1) >> np.arange(k - 1)[:, None] & 1
+    return 2.0 * np.vstack([np.ones(others.shape[1], dtype=int), others]) - 1.0
