@@ -12,8 +12,8 @@ Accuracy in per cent, mean ± deviation over ten random splits, 80 % for trainin
 5-fold cross-validation on all rows of every training part. The SVMs are scikit-learn's: LinearSVC
 (LIBLINEAR, at its default limit of 1000 iterations), Crammer and Singer's (mcSVM, with LIBLINEAR's
 own tolerance of 0.1, for with scikit-learn's 10⁻⁴ it takes minutes), OneVsOneClassifier, and
-exhaustive codes of LinearSVC; instead of these OutputCodeClassifier with 63 random columns on
-shuttle, as many as exhaustive codes have, and with 34 instead of 511 on mnist10k, a minute per fit,
+exhaustive codes of LinearSVC; instead of these OutputCodeClassifier on mnist10k, with 34 random
+columns instead of 511, a minute per fit,
 with C chosen on 1000 rows of a training part. "mcSVM, optimum" is the same problem as mcSVM, solved
 to a relative duality gap of 10⁻³ by a solver of ours (`benchmarks/papers/crammer_singer.py`). The
 last column is MCODM with an RBF kernel, `gamma="scale"`, θ = 0.2 and μ = 0.5, only λ chosen, on at
@@ -30,8 +30,7 @@ mcSVM's solver stops after 100 000 iterations wherever it is (`max_iter` does no
 does so for larger C unless classes are separable, as they are on mnist10k. One fold of satimage
 with C = 2¹⁰ takes it 56 s, to an objective 2.6 % above the optimum and an accuracy of 84.2 %; our
 solver takes 0.2 s, 84.8 %. With 2¹⁴ it takes 123 s, 80.9 %; ours has 84.7 %. "mcSVM, optimum" has
-the paper's whole grid wherever mcSVM does not. ovaSVM on mnist10k with the whole grid takes a
-quarter of an hour and more a split; seven splits chose 2⁰, as with the short one. All 511 columns
+the paper's whole grid wherever mcSVM does not. All 511 columns
 of mnist10k's codes, a second and more each at the smallest C, would take more than the 48 hours
 after which the paper gives up.
 """
