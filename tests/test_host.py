@@ -171,7 +171,7 @@ def test_grid_search_through_an_ensemble(estimator):
     value = getattr(estimator, name)
     grid = {f"classifier__{name}": [1e-4, 1.0], "clusterer__clusters": partitions}
     ensemble = fixed_partition(estimator)
-    folds = KFold(3)
+    folds = KFold(2)
     search = GridSearchCV(ensemble, grid, scoring="accuracy", cv=folds, error_score="raise")
     search.fit(X, Y)
     results = search.cv_results_
@@ -368,30 +368,33 @@ def share_of_wrong_tops(y, decision):
     return np.mean((top_is_right == 0) & y.any(axis=1))
 
 
-@pytest.mark.parametrize(
-    ("scorer", "measure", "sign"),
-    [
-        (ranking_loss_scorer, label_ranking_loss, -1),
-        (average_precision_scorer, label_ranking_average_precision_score, 1),
-        (one_error_scorer, share_of_wrong_tops, -1),
-    ],
-    ids=["ranking loss", "average precision", "one error"],
-)
-def test_grid_search_by_ranking(estimator, scorer, measure, sign):
+# scorer, the measure by definition, and which way is better
+RANKINGS = {
+    "ranking_loss": (ranking_loss_scorer, label_ranking_loss, -1),
+    "average_precision": (average_precision_scorer, label_ranking_average_precision_score, 1),
+    "one_error": (one_error_scorer, share_of_wrong_tops, -1),
+}
+
+
+def test_grid_search_by_ranking(estimator):
     """The scorers of skml_odm.metrics rank: larger is better, and GridSearchCV can use them."""
     folds = KFold(3)
     name = main_parameter(estimator)
     grid = {name: [1e-4, 0.01, 1.0]}
-    search = GridSearchCV(estimator, grid, scoring=scorer, cv=folds, error_score="raise")
-    search.fit(X, Y)
-    expected = []
-    for value in grid[name]:
-        decisions = fold_decisions(clone(estimator).set_params(**{name: value}), folds)
-        expected.append(np.mean([sign * measure(Y[test], d) for test, d in decisions]))
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected)
-    assert search.best_params_[name] == grid[name][np.argmax(expected)]
+    scoring = {key: scorer for key, (scorer, _, _) in RANKINGS.items()}
+    options = {"scoring": scoring, "refit": "ranking_loss", "cv": folds, "error_score": "raise"}
+    search = GridSearchCV(estimator, grid, **options).fit(X, Y)
     best = search.best_estimator_.decision_function(X_NEW)
-    np.testing.assert_allclose(scorer(search, X_NEW, Y_NEW), sign * measure(Y_NEW, best))
+    decisions = [
+        fold_decisions(clone(estimator).set_params(**{name: value}), folds) for value in grid[name]
+    ]
+    for key, (scorer, measure, sign) in RANKINGS.items():
+        expected = [np.mean([sign * measure(Y[test], d) for test, d in each]) for each in decisions]
+        np.testing.assert_allclose(search.cv_results_[f"mean_test_{key}"], expected)
+        if key == search.refit:
+            assert search.best_params_[name] == grid[name][np.argmax(expected)]
+        value = scorer(search.best_estimator_, X_NEW, Y_NEW)
+        np.testing.assert_allclose(value, sign * measure(Y_NEW, best))
 
 
 def test_scorers_take_sparse_labels(fitted):
