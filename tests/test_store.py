@@ -116,7 +116,7 @@ def test_ten_kills_lose_nothing_and_repeat_nothing(tmp_path):
         while time.monotonic() < deadline and process.is_alive():
             if store.exists() and len(finished(made, store)) > len(before):
                 break
-            time.sleep(0.01)
+            time.sleep(0.05)
         time.sleep(random.uniform(0.0, 0.25))
         os.kill(process.pid, signal.SIGKILL)
         process.join()
