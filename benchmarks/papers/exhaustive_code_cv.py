@@ -10,7 +10,8 @@ from .crammer_singer import with_constant
 from .exhaustive_code import code_book
 from .squared_hinge import SquaredHinges
 
-# Dichotomies solved side by side; each needs two matrices of features × features.
+# Dichotomies solved side by side; each needs two matrices of features × features, of all rows and
+# of a fold.
 AT_ONCE = 128
 
 
