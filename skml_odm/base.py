@@ -11,14 +11,20 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
-from sklearn.utils.validation import _check_sample_weight
 from skmultilearn.base import MLClassifierBase
 
 from .kernel_model import KernelModel
 from .kernels import for_original_kernel
 from .operators import LinearOperator
 from .thresholds import make_threshold
-from .validation import Target, check_choice, decode, forget, validated_rows
+from .validation import (
+    Target,
+    check_choice,
+    decode,
+    forget,
+    validated_rows,
+    validated_weights,
+)
 
 
 class LabelRanker(MLClassifierBase):
@@ -49,6 +55,8 @@ class LabelRanker(MLClassifierBase):
     def decision_function(self, X):
         """Scores minus thresholds: a label is predicted where this is positive.
 
+        It is never positive for a label that no training row has.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -58,6 +66,7 @@ class LabelRanker(MLClassifierBase):
         ndarray of shape (n_samples, n_labels), or (n_samples,) if y was one-dimensional in fit
         """
         decision = self._decision(X)
+        decision[:, self._unseen] = np.minimum(decision[:, self._unseen], 0.0)
         return decision[:, 0] if self._container == "column" else decision
 
     def predict(self, X):
@@ -78,6 +87,8 @@ class LabelRanker(MLClassifierBase):
 
     def ranking_scores(self, X):
         """Scores that rank the labels of a row as ``decision_function`` does.
+
+        Labels that no training row has are ranked by their scores, too.
 
         Parameters
         ----------
@@ -112,8 +123,10 @@ class LabelRanker(MLClassifierBase):
             )
         return X, target
 
-    def _remember(self, target):
+    def _remember(self, target, sample_weight=None):
         """What predictions need to know of the labels."""
+        counted = slice(None) if sample_weight is None else sample_weight > 0.0
+        self._unseen = np.flatnonzero(~target.indicator[counted].any(axis=0))
         self.n_labels_ = target.indicator.shape[1]
         self.classes_ = target.classes
         self._container = target.container
@@ -161,9 +174,7 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         threshold = make_threshold(self.threshold)
         X, target = self._sharing.validated_pair(self, X, y)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
+            sample_weight = validated_weights(sample_weight, X)
         self._kernel = self._sharing.kernel(self, X, sample_weight)
         indicator = target.indicator
         n_labels = indicator.shape[1]
@@ -185,7 +196,7 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         self._keep(X, result, coefficients, result.intercept[:n_labels], weights)
         # the kernel matrix is not needed any more; thresholds are
         del operator, eigenvectors
-        self._remember(target)
+        self._remember(target, sample_weight)
         scores, labels = result.scores[:, :n_labels], self._labels_to_cut(indicator)
         self.threshold_ = self._sharing.threshold(
             self, threshold, scores, labels, sample_weight, result.margin
@@ -218,6 +229,13 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         ndarray of shape (n_samples, n_labels)
         """
         return self._kernel_scores(X)
+
+    def _decision(self, X):
+        decision, rounding = self._scores_and_rounding(X)
+        decision -= self.threshold_(decision)
+        # the sign of what is rounding means nothing
+        decision[np.abs(decision) <= rounding[:, None]] = 0.0
+        return decision
 
     def _check_common_parameters(self):
         self._check_kernel_model_parameters()

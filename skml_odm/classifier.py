@@ -7,10 +7,19 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from .kernel_model import KernelModel
-from .validation import as_plain_array, canonical, check_real, forget
+from .validation import (
+    as_plain_array,
+    as_plain_numbers,
+    canonical,
+    check_real,
+    forget,
+    numbers_of_objects,
+    usual_errors,
+    validated_weights,
+)
 
 # θ above which it is named where a problem is beyond double precision: 1/(1−θ)² is above 10⁴.
 STEEP = 0.99
@@ -54,11 +63,13 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         forget(self)
         self._check_common_parameters()
         self._check_parameters()
-        X, y = validate_data(self, as_plain_array(X), y, **self._accepted())
+        y = numbers_of_objects(as_plain_array(y, "y"))
+        with usual_errors("X"):
+            X, y = validate_data(self, as_plain_numbers(X), y, **self._accepted())
         self._check_square(X)
         X = canonical(X) if sparse.issparse(X) else X
         check_classification_targets(y)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = validated_weights(sample_weight, X)
         self.classes_, codes = np.unique(y, return_inverse=True)
         counted = np.flatnonzero(weight)
         n_seen = len(np.unique(codes[counted]))
@@ -79,8 +90,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
     def _solved(self, X, codes, weight, counted):
         """Solve for the rows that count."""
         if len(counted) < len(weight):
-            X = X[counted]
-            X = X[:, counted] if self.kernel == "precomputed" else X
+            X = X[np.ix_(counted, counted)] if self.kernel == "precomputed" else X[counted]
             codes, weight = codes[counted], weight[counted]
         if not np.isfinite(weight.sum()):
             raise ValueError("sample_weight must have a finite sum; it has not.")

@@ -1,12 +1,21 @@
 """CSRL and CSRL+R: calibrated separation ranking (paper 002)."""
 
+import warnings
+
 import numpy as np
 
 from .base import KernelLabelRanker
 from .covariance import LabelCovariance, LearnedCovariance, check_covariance
+from .solvers.acceptance import accepted
 from .solvers.row_auto import row_auto
 from .solvers.row_problems import SeparationLoss
 from .validation import check_choice, check_real
+
+# A decision value within TIED of zero tells little, where the loss asks for 1. At beta from 0.01 to
+# 10, with either kernel, up to 42 % are on emotions, scene, yeast, birds and genbase; it is 72 % on
+# medical where beta = 10 predicts 5.6 labels per row instead of 1.2, and 90 % on delicious.
+TIED = 0.01
+MOSTLY = 0.5
 
 
 class CSRL(KernelLabelRanker):
@@ -58,7 +67,8 @@ class CSRL(KernelLabelRanker):
     max_iter : int, default=10000
         Epochs and Newton steps at most; a ``ConvergenceWarning`` says when they do not suffice.
     random_state : int, RandomState instance or None, default=None
-        Order in which rows are visited.
+        Order in which rows are visited. None is a fixed order:
+        two fits with the same arguments give the same model.
     verbose : int, default=0
         Print a line with the gap for each epoch and Newton round if positive.
     cache_size : float, default=2000.0
@@ -174,11 +184,31 @@ class CSRL(KernelLabelRanker):
             self._sharing.begun(operator, loss),
             tol=self.tol,
             max_iter=self.max_iter,
-            random_state=self.random_state,
+            random_state=self._seed,
             verbose=self.verbose,
         )
+        result = accepted(
+            result, operator, loss.at_zero, tol=self.tol, covariance=loss.covariance_at_zero
+        )
         self.covariance_ = result.covariance
+        self._warn_if_tied(result.scores)
         return result
+
+    def _warn_if_tied(self, decision):
+        """Say so where the loss has told few labels from the dummy label.
+
+        It only looks at the worst label on either side, so the others may stay where they are.
+        """
+        tied = np.mean(np.abs(decision) <= TIED) if decision.size else 0.0
+        if tied > MOSTLY:
+            warnings.warn(
+                f"CSRL hardly tells labels from the dummy label: {tied:.0%} of the training rows' "
+                f"decision values are within {TIED} of zero, where the loss asks for 1. Expect "
+                f"many wrong labels. Lower beta={self.beta!r}, try another value of "
+                f"dummy={self.dummy!r}, or use RankSVMz or MLODM.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _covariance(self, n_labels):
         dummy = self.dummy == "adaptive"

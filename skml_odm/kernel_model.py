@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from .kernels import Kernel, KernelPrecisionError, rows_times, semidefinite_part
@@ -14,6 +15,7 @@ from .lean_operator import LeanOperator
 from .operators import ChunkedOperator, KernelOperator, LinearOperator
 from .sharing import ALONE, Alone
 from .solvers.auto import EXACT_ROWS
+from .solvers.result import relative_gap
 from .validation import (
     check_bool,
     check_real,
@@ -60,6 +62,11 @@ class KernelModel(BaseEstimator):
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+    @property
+    def _seed(self):
+        """``random_state``; without one the same seed for every fit, so that equal fits agree."""
+        return 0 if self.random_state is None else self.random_state
 
     def _check_kernel_model_parameters(self):
         check_real(self.trade_off, getattr(self, self.trade_off), 0, open_low=True)
@@ -159,12 +166,22 @@ class KernelModel(BaseEstimator):
         limit = result.limit
         if limit is None:
             limit = "max_iter" if result.n_iter >= self.max_iter else ""
-        why = f"({limit}={getattr(self, limit)})" if limit else "without further progress"
+        if result.rounding > relative_gap(result.primal, result.difference):
+            # no further iteration helps
+            limit = ""
+            state = (
+                f"cannot certify tol={self.tol:g} in double precision: the rounding of the scores "
+                f"may hide a relative duality gap of up to {result.rounding:.3g}"
+            )
+        else:
+            why = f"({limit}={getattr(self, limit)})" if limit else "without further progress"
+            state = (
+                f"stopped after {result.n_iter} iterations {why} at a relative duality gap of "
+                f"{result.gap:.3g} > tol={self.tol:g}"
+            )
         warnings.warn(
-            f"{type(self).__name__} stopped after {result.n_iter} iterations {why} at a relative "
-            f"duality gap of {result.gap:.3g} > tol={self.tol:g}. "
-            f"Raise {f'{limit} or ' if limit else ''}tol, scale the features to a common range, "
-            f"or {self._relief()}.",
+            f"{type(self).__name__} {state}. Raise {f'{limit} or ' if limit else ''}tol, scale the "
+            f"features to a common range, or {self._relief()}.",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -173,6 +190,11 @@ class KernelModel(BaseEstimator):
         """Fitted attributes; ``weights`` (features × scores) only for a linear kernel."""
         self.dual_coef_ = coefficients
         self.intercept_ = intercept
+        # Σ_i |A_i|, in units of the kernel values that the coefficients are multiplied with
+        sizes = np.abs(coefficients).max(axis=1, initial=0.0)
+        if weights is not None:
+            sizes *= row_norms(X)
+        self._rounding = np.finfo(np.float64).eps * sizes.sum()
         if weights is not None:
             self.coef_ = np.ascontiguousarray(weights.T)
         elif self.kernel != "precomputed":
@@ -184,19 +206,35 @@ class KernelModel(BaseEstimator):
 
     def _kernel_scores(self, X):
         """K(x, X) A + b of new rows."""
+        return self._scores_and_rounding(X)[0]
+
+    def _scores_and_rounding(self, X):
+        """K(x, X) A + b of new rows, and how much of a row's scores may be rounding.
+
+        The sum over training rows rounds by about ε Σ_i |K(x, x_i)| |A_i|. It is bounded by the
+        largest |K(x, x_i)|, or by ‖x‖ for a linear kernel, times what is known since the fit.
+        """
         # the number of features is known before a fit succeeds
         check_is_fitted(self, "dual_coef_")
         known = self._sharing.values_between(self, X)
         if known is not None:
-            return known @ self.dual_coef_ + self.intercept_
+            return known @ self.dual_coef_ + self.intercept_, self._rounding * _largest(known)
         X = self._validated(X, reset=False)
         if hasattr(self, "coef_"):
-            return rows_times(X, self.coef_.T) + self.intercept_
+            return rows_times(X, self.coef_.T) + self.intercept_, self._rounding * row_norms(X)
         scores = np.empty((X.shape[0], self.dual_coef_.shape[1]))
+        largest = np.empty(X.shape[0])
         train = getattr(self, "X_fit_", None)
         step = max(1, SCORED_ENTRIES // len(self.dual_coef_))
         for start in range(0, X.shape[0], step):
             rows = slice(start, start + step)
-            np.matmul(self._kernel.between(X[rows], train), self.dual_coef_, out=scores[rows])
+            values = self._kernel.between(X[rows], train)
+            np.matmul(values, self.dual_coef_, out=scores[rows])
+            largest[rows] = _largest(values)
         scores += self.intercept_
-        return scores
+        return scores, self._rounding * largest
+
+
+def _largest(values):
+    """The largest absolute value in each row."""
+    return np.maximum(values.max(axis=1), -values.min(axis=1))

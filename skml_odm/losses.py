@@ -74,6 +74,11 @@ class LabelPairs:
 class HingeLoss(LabelPairs):
     """L(F) = Σ_i c_i Σ_{k∈Y_i, l∈N_i} (1 − f_ik + f_il)₊; parameters as in ``LabelPairs``."""
 
+    @property
+    def at_zero(self):
+        """L(0)."""
+        return float(self.weight @ self.n_pairs)
+
     def evaluate(self, scores):
         """Return L(scores) and its gradient coefficients, those of pairs with margin 1 zero."""
         gradient = np.empty(self.shape)
@@ -128,6 +133,11 @@ class PairLoss(LabelPairs):
             self.upper,
             self.mu,
         )
+
+    @property
+    def at_zero(self):
+        """L(0)."""
+        return 0.5 * self.lower**2 * float(self.weight @ self.n_pairs)
 
     def widest(self, scores):
         """The largest margin of a pair; 0 if none is larger."""
@@ -222,6 +232,11 @@ class ConfidenceLoss:
         self.shape = confidences.shape
         n_pairs = np.cumsum(self.n_positive.astype(np.int64) * self.shape[1])
         self._row_chunks = chunks(n_pairs, PAIRS_PER_CALL)
+
+    @property
+    def at_zero(self):
+        """L(0)."""
+        return self.evaluate(np.zeros(self.shape))[0]
 
     def rows(self, rows):
         """The arguments that describe some rows to compiled code."""

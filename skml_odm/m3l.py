@@ -4,6 +4,7 @@ import numpy as np
 
 from .base import KernelLabelRanker
 from .covariance import LabelCovariance, check_covariance, label_correlations
+from .solvers.acceptance import accepted
 from .solvers.row_auto import row_auto
 from .solvers.row_problems import BinaryLoss
 from .validation import check_choice
@@ -45,7 +46,8 @@ class M3L(KernelLabelRanker):
     max_iter : int, default=10000
         Epochs and Newton steps at most; a ``ConvergenceWarning`` says when they do not suffice.
     random_state : int, RandomState instance or None, default=None
-        Order in which rows are visited.
+        Order in which rows are visited. None is a fixed order:
+        two fits with the same arguments give the same model.
     verbose : int, default=0
         Print a line with the gap for each epoch and Newton round if positive.
     cache_size : float, default=2000.0
@@ -157,8 +159,11 @@ class M3L(KernelLabelRanker):
             self._sharing.begun(operator, loss),
             tol=self.tol,
             max_iter=self.max_iter,
-            random_state=self.random_state,
+            random_state=self._seed,
             verbose=self.verbose,
+        )
+        result = accepted(
+            result, operator, loss.at_zero, tol=self.tol, covariance=loss.covariance_at_zero
         )
         self.covariance_ = result.covariance
         return result

@@ -7,6 +7,7 @@ from sklearn.utils import check_random_state
 
 from .classifier import KernelClassifier
 from .kernels import for_original_kernel
+from .solvers.acceptance import accepted
 from .solvers.multiclass import FeatureRows, KernelRows, LinearRows, descend, make_blocks
 from .solvers.multiclass_directions import DIRECT, suits_descent
 from .validation import check_choice, check_real
@@ -69,7 +70,8 @@ class MCODM(KernelClassifier):
     max_outer_iter : int, default=500
         Convex problems at most; each Newton step has its own.
     random_state : int, RandomState instance or None, default=None
-        Order in which rows are visited.
+        Order in which rows are visited. None is a fixed order:
+        two fits with the same arguments give the same model.
     verbose : int, default=0
         Print a line per convex problem if positive.
     cache_size : float, default=2000.0
@@ -204,13 +206,16 @@ class MCODM(KernelClassifier):
             "tol": self.tol,
             "max_iter": self.max_iter,
             "max_outer_iter": self.max_outer_iter,
-            "rng": check_random_state(self.random_state),
+            "rng": check_random_state(self._seed),
             "verbose": self.verbose,
         }
         if by_newton:
             result = self._sharing.minimise_classes(self, rows, blocks, **options)
         else:
             result = descend(rows, blocks, **options)
+        found, result = result, accepted(result, rows, self.C, tol=self.tol)
+        if result is not found:
+            rows.weights = np.zeros_like(rows.weights)
         if isinstance(rows, FeatureRows):
             result.coefficients = rows.back @ rows.weights[:-1]
         result.coefficients = for_original_kernel(result.coefficients, eigenvectors)

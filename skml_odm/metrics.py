@@ -10,7 +10,7 @@ scikit-learn's ranking measures it counts, with no error.
 import numpy as np
 from scipy import sparse
 
-from .validation import Target
+from .validation import Target, as_plain_numbers
 
 # With at most so many labels ranking loss compares all pairs; otherwise it sorts.
 FEW_LABELS = 16
@@ -19,6 +19,7 @@ FEW_LABELS = 16
 def _labels_and_scores(y_true, y_score):
     """The two arguments of a ranking measure as arrays of one shape."""
     indicator = Target(y_true).indicator
+    y_score = as_plain_numbers(y_score, "y_score")
     scores = y_score.toarray() if sparse.issparse(y_score) else np.asarray(y_score, dtype=float)
     scores = scores[:, None] if scores.ndim == 1 else scores
     if indicator.shape != scores.shape:

@@ -1,6 +1,7 @@
 """mlODM: the multi-label optimal margin distribution machine (paper 000)."""
 
 from .base import KernelLabelRanker
+from .solvers.acceptance import accepted
 from .solvers.choice import SOLVERS
 from .validation import check_real
 
@@ -53,7 +54,8 @@ class MLODM(KernelLabelRanker):
         Epochs ("bcd", "m3"), Newton steps ("newton") or both together ("auto") at most; a
         ``ConvergenceWarning`` says when they do not suffice.
     random_state : int, RandomState instance or None, default=None
-        Order in which "auto", "bcd" and "m3" visit the rows.
+        Order in which "auto", "bcd" and "m3" visit the rows. None is a fixed order:
+        two fits with the same arguments give the same model.
     verbose : int, default=0
         Print a line with the gap for each iteration if positive.
     cache_size : float, default=2000.0
@@ -160,12 +162,13 @@ class MLODM(KernelLabelRanker):
 
     def _solve(self, X, operator, indicator, sample_weight):
         loss = self._sharing.loss(indicator, self.C, self.theta, self.mu, sample_weight)
-        return self._sharing.minimise(
+        result = self._sharing.minimise(
             self.solver,
             operator,
             loss,
             tol=self.tol,
             max_iter=self.max_iter,
-            random_state=self.random_state,
+            random_state=self._seed,
             verbose=self.verbose,
         )
+        return accepted(result, operator, loss.at_zero, tol=self.tol)

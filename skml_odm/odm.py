@@ -7,6 +7,7 @@ from .classifier import KernelClassifier
 from .kernels import for_original_kernel
 from .losses import PairLoss
 from .operators import LinearOperator
+from .solvers.acceptance import accepted
 
 
 class ODM(KernelClassifier):
@@ -48,7 +49,8 @@ class ODM(KernelClassifier):
     max_iter : int, default=2000
         Iterations at most; a ``ConvergenceWarning`` says when they do not suffice.
     random_state : int, RandomState instance or None, default=None
-        Order in which rows are visited.
+        Order in which rows are visited. None is a fixed order:
+        two fits with the same arguments give the same model.
     verbose : int, default=0
         Print a line per iteration if positive.
     cache_size : float, default=2000.0
@@ -157,9 +159,10 @@ class ODM(KernelClassifier):
             loss,
             tol=self.tol,
             max_iter=self.max_iter,
-            random_state=self.random_state,
+            random_state=self._seed,
             verbose=self.verbose,
         )
+        result = accepted(result, operator, loss.at_zero, tol=self.tol)
         result.primal *= 2.0
         result.difference *= 2.0
         result.coefficients = np.diff(result.coefficients, axis=1)

@@ -7,7 +7,7 @@ from .base import KernelLabelRanker
 from .candidates import Neighbourhood, Prototypes, largest_is_one
 from .solvers.disambiguation import Training, alternate, cross_fit, equal_weights
 from .thresholds import make_threshold
-from .validation import check_choice, check_real
+from .validation import as_plain_numbers, check_choice, check_real, usual_errors
 
 # Folds of cross-fitting.
 N_FOLDS = 5
@@ -73,7 +73,8 @@ class PMLODM(KernelLabelRanker):
     max_iter : int, default=2000
         Newton steps at most.
     random_state : int, RandomState instance or None, default=None
-        Which rows are left out together by ``confidence="cross-fitted"``.
+        Which rows are left out together by ``confidence="cross-fitted"``. None is a
+        fixed choice: two fits with the same arguments give the same model.
     verbose : int, default=0
         Print a line with the gap for each iteration if positive.
     cache_size : float, default=2000.0
@@ -94,8 +95,8 @@ class PMLODM(KernelLabelRanker):
     n_outer_iter_ : int
         Turns of the paper's method; 1 for other confidences.
     confidence_solver_ : str
-        What solved the confidence step: "cut", "linprog", "cut+linprog" where cuts failed for some
-        rows, or "none".
+        What solved the confidence steps: "cut", "linprog", "cut+linprog" where cuts failed for
+        some rows in some turn, or "none".
     dual_coef_ : ndarray of shape (n_samples, n_labels)
         Coefficients A of the training rows; scores are K(x, X) A + b.
     intercept_ : ndarray of shape (n_labels,)
@@ -246,9 +247,13 @@ class PMLODM(KernelLabelRanker):
 
     def _checked(self, confidences, indicator):
         """Given confidences as an array of their own."""
-        confidences = check_array(
-            confidences, dtype=np.float64, input_name="confidences", copy=True
-        )
+        with usual_errors("confidences"):
+            confidences = check_array(
+                as_plain_numbers(confidences, "confidences"),
+                dtype=np.float64,
+                input_name="confidences",
+                copy=True,
+            )
         if confidences.shape != indicator.shape:
             raise ValueError(
                 f"confidences must have the shape of y, {indicator.shape}; got {confidences.shape}."
@@ -271,7 +276,7 @@ class PMLODM(KernelLabelRanker):
         if self.confidence == "neighbours":
             votes = Neighbourhood(X, self.n_neighbors, self.kernel == "precomputed")
             return largest_is_one(votes.smooth(indicator) * indicator)
-        rng = check_random_state(self.random_state)
+        rng = check_random_state(self._seed)
         return cross_fit(train, indicator, self.C, N_FOLDS, rng)
 
     def _alternate(self, train, neighbourhood, prototypes, indicator):

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from .rank_lsvm import RankLSVM
+from .solvers.acceptance import rounding_of_values
 from .solvers.frank_wolfe import frank_wolfe
 
 
@@ -57,7 +58,8 @@ class RankCVM(RankLSVM):
         epoch is as many steps as there are label pairs, as in the paper. A ``ConvergenceWarning``
         says when they do not suffice.
     random_state : int, RandomState instance or None, default=None
-        Order in which "auto", "bcd" and "m3" visit the rows.
+        Order in which "auto", "bcd" and "m3" visit the rows. None is a fixed order:
+        two fits with the same arguments give the same model.
     verbose : int, default=0
         Print a line with the gap for each iteration if positive.
     cache_size : float, default=2000.0
@@ -137,7 +139,14 @@ class RankCVM(RankLSVM):
             pairwise=self.solver == "pairwise",
             verbose=self.verbose,
         )
-        return replace(result, n_iter=math.ceil(result.n_iter / n_pairs))
+        result.n_iter = math.ceil(result.n_iter / n_pairs)
+        if result.primal > 0.0:
+            # in the units of Rank-LSVM, whose value is J = 1/4W
+            coefficients = result.coefficients / result.margin
+            rounding = rounding_of_values(coefficients, operator, loss.at_zero)
+            result.rounding = 4.0 * result.primal * rounding
+            result.converged = result.gap <= self.tol
+        return result
 
 
 def lowest_vertex(operator, loss):

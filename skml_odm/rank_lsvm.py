@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import ClassVar
 
 from .base import KernelLabelRanker
+from .solvers.acceptance import accepted
 
 
 class RankLSVM(KernelLabelRanker):
@@ -48,7 +49,8 @@ class RankLSVM(KernelLabelRanker):
         Epochs ("bcd"), Newton steps ("newton") or both together ("auto") at most; a
         ``ConvergenceWarning`` says when they do not suffice.
     random_state : int, RandomState instance or None, default=None
-        Order in which "auto", "bcd" and "m3" visit the rows.
+        Order in which "auto", "bcd" and "m3" visit the rows. None is a fixed order:
+        two fits with the same arguments give the same model.
     verbose : int, default=0
         Print a line with the gap for each iteration if positive.
     cache_size : float, default=2000.0
@@ -150,12 +152,13 @@ class RankLSVM(KernelLabelRanker):
         return self._sharing.loss(indicator, self.C, 0.0, 0.0, sample_weight)
 
     def _minimise(self, operator, loss):
-        return self._sharing.minimise(
+        result = self._sharing.minimise(
             self.solver,
             operator,
             loss,
             tol=self.tol,
             max_iter=self.max_iter,
-            random_state=self.random_state,
+            random_state=self._seed,
             verbose=self.verbose,
         )
+        return accepted(result, operator, loss.at_zero, tol=self.tol)

@@ -5,6 +5,7 @@ from typing import Any
 
 from .base import KernelLabelRanker
 from .losses import HingeLoss
+from .solvers.acceptance import accepted
 from .solvers.balanced_frank_wolfe import balanced_frank_wolfe
 from .solvers.hinge_auto import hinge_auto
 from .solvers.multipliers import multipliers
@@ -65,7 +66,8 @@ class RankSVM(KernelLabelRanker):
         Epochs ("multipliers"), Newton steps ("newton"), both together ("auto") or iterations
         ("frank-wolfe") at most; a ``ConvergenceWarning`` says when they do not suffice.
     random_state : int, RandomState instance or None, default=None
-        Order in which "auto" and "multipliers" visit the rows.
+        Order in which "auto" and "multipliers" visit the rows. None is a fixed order:
+        two fits with the same arguments give the same model.
     verbose : int, default=0
         Print a line with the gap for each iteration if positive.
     cache_size : float, default=2000.0
@@ -163,9 +165,7 @@ class RankSVM(KernelLabelRanker):
 
     def _solve(self, X, operator, indicator, sample_weight):
         loss = HingeLoss(indicator, self.C, sample_weight)
-        options: dict[str, Any] = (
-            {"random_state": self.random_state} if self.solver in RANDOMISED else {}
-        )
+        options: dict[str, Any] = {"random_state": self._seed} if self.solver in RANDOMISED else {}
         if self.solver == "auto":
             state = PairMultipliers(loss, operator.intercept > 0.0)
             options["state"] = self._sharing.begun(operator, state)
@@ -178,4 +178,4 @@ class RankSVM(KernelLabelRanker):
             **options,
         )
         self.lp_solver_ = result.lp_solver
-        return result
+        return accepted(result, operator, loss.at_zero, tol=self.tol)

@@ -7,6 +7,7 @@ from sklearn.utils import check_random_state
 
 from .base import KernelLabelRanker
 from .operators import ChunkedOperator, LinearOperator
+from .solvers.acceptance import accepted
 from .solvers.binary_svm import (
     LIBSVM_KERNELS,
     binary_svms,
@@ -58,7 +59,8 @@ class RankSVMz(KernelLabelRanker):
         Iterations per label at most, where a pass over the rows or as many coordinate steps as
         there are rows are one; a ``ConvergenceWarning`` says when they do not suffice.
     random_state : int, RandomState instance or None, default=None
-        Order in which "liblinear" visits the rows.
+        Order in which "liblinear" visits the rows. None is a fixed order:
+        two fits with the same arguments give the same model.
     verbose : int, default=0
         Print a line with the gap for each label if positive.
     cache_size : float, default=2000.0
@@ -171,19 +173,21 @@ class RankSVMz(KernelLabelRanker):
                 raise self._no_room(len(indicator))
             start = from_libsvm
         elif is_linear:
-            start = partial(from_liblinear, random_state=check_random_state(self.random_state))
+            start = partial(from_liblinear, random_state=check_random_state(self._seed))
         else:
             start = from_zero
-        return binary_svms(
+        cost = self.C * pair_weights(indicator, sample_weight)
+        result = binary_svms(
             operator,
             indicator,
-            self.C * pair_weights(indicator, sample_weight),
+            cost,
             start,
             balanced=by_libsvm,
             tol=self.tol,
             max_iter=self.max_iter,
             verbose=self.verbose,
         )
+        return accepted(result, operator, cost.sum(), tol=self.tol)
 
 
 def pair_weights(indicator, sample_weight=None):

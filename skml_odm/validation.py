@@ -1,35 +1,49 @@
 """Checks of what users pass in; every message names the argument, the value and what is allowed."""
 
 import numbers
+import sys
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
-LARGEST = np.finfo(np.float64).max
+# as Python's float, which compares with whole numbers of any size
+LARGEST = sys.float_info.max
 
 
 def check_real(name, value, low, high=np.inf, *, open_low=False, open_high=False, integer=False):
     """Raise unless ``value`` is a finite number in [low, high], or without an open end of it."""
     kind: Any = numbers.Integral if integer else numbers.Real
+    number = np.nan
+    if isinstance(value, kind) and not isinstance(value, bool | np.bool_):
+        # single precision does not compare with LARGEST, and a fraction may not fit a float
+        number = float(value) if isinstance(value, np.floating) else value
     fits = (
-        isinstance(value, kind)
-        and not isinstance(value, bool | np.bool_)
-        and (low < value if open_low else low <= value)
-        and value <= min(high, LARGEST)
-        and not (open_high and value == high)
-        and value > -np.inf
+        (low < number if open_low else low <= number)
+        and number <= min(high, LARGEST)
+        and not (open_high and number == high)
+        and number > -np.inf
     )
     if not fits:
         if low == -np.inf and high == np.inf:
-            raise ValueError(f"{name} must be a finite number; got {value!r}.")
+            raise ValueError(f"{name} must be a finite number; got {_shown(value)}.")
         noun = "an integer" if integer else "a number"
         left = "(" if open_low else "["
         right = "]" if np.isfinite(high) and not open_high else ")"
-        raise ValueError(f"{name} must be {noun} in {left}{low:g}, {high:g}{right}; got {value!r}.")
+        raise ValueError(
+            f"{name} must be {noun} in {left}{low:g}, {high:g}{right}; got {_shown(value)}."
+        )
+
+
+def _shown(value):
+    """A value in a message; Python does not even print the longest integers."""
+    if isinstance(value, int) and abs(value) > LARGEST:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)
 
 
 def check_choice(name, value, allowed, or_else=""):
@@ -63,9 +77,62 @@ def check_seed(value):
         )
 
 
-def as_plain_array(X):
-    """Undo ``np.matrix``, which scikit-learn rejects and the host's users still pass."""
-    return np.asarray(X) if isinstance(X, np.matrix) else X
+def as_plain_array(values, name="X"):
+    """Values in a container that scikit-learn takes for what it is.
+
+    An ``np.matrix`` becomes an array: scikit-learn rejects it, and the host's users still pass it.
+    So does a masked array that masks nothing; scikit-learn would use what is behind a mask.
+    """
+    rows = values if isinstance(values, list | tuple) else [values]
+    if any(map(np.ma.is_masked, rows)):
+        raise ValueError(
+            f"{name} must not have masked values; got a masked array that has some. Fill them in, "
+            "or leave the rows out."
+        )
+    return np.asarray(values) if isinstance(values, np.matrix | np.ma.MaskedArray) else values
+
+
+def as_plain_numbers(values, name="X"):
+    """The same for numbers: NumPy would turn dates and times into some."""
+    types = getattr(values, "dtypes", [getattr(values, "dtype", None)])
+    for each in types if np.ndim(types) else [types]:
+        if getattr(each, "kind", None) in ("m", "M"):
+            raise ValueError(f"{name} must hold numbers; got dates or times ({each}).")
+    return as_plain_array(values, name)
+
+
+@contextmanager
+def usual_errors(name):
+    """Turn what Python and NumPy say of odd numbers into a ValueError that names the argument."""
+    try:
+        yield
+    except OverflowError as error:
+        raise ValueError(
+            f"{name} must hold numbers within double precision; got a larger one."
+        ) from error
+    except TypeError as error:
+        if "complex" not in str(error):
+            raise
+        raise ValueError(f"Complex data not supported: {name} must hold real numbers.") from error
+
+
+def numbers_of_objects(y):
+    """An array of objects that are all numbers, as an array of numbers; any other as it is."""
+    if getattr(getattr(y, "dtype", None), "kind", None) != "O" or sparse.issparse(y):
+        return y
+    plain = np.array(np.asarray(y).tolist())
+    return plain if plain.dtype.kind in "biuf" else y
+
+
+def validated_weights(sample_weight, X):
+    """One weight per row of X, not negative; ones for None."""
+    with usual_errors("sample_weight"):
+        return _check_sample_weight(
+            as_plain_numbers(sample_weight, "sample_weight"),
+            X,
+            dtype=np.float64,
+            ensure_non_negative=True,
+        )
 
 
 def canonical(matrix):
@@ -85,7 +152,8 @@ def forget(estimator):
 
 def validated_rows(estimator, X, *, reset, **options):
     """Rows as ``validate_data`` of scikit-learn gives them, sparse ones in canonical form."""
-    X = validate_data(estimator, as_plain_array(X), reset=reset, **options)
+    with usual_errors("X"):
+        X = validate_data(estimator, as_plain_numbers(X), reset=reset, **options)
     return canonical(X) if sparse.issparse(X) else X
 
 
@@ -107,8 +175,13 @@ class Target:
         if not (type(y) is np.ndarray and y.ndim == 2 and y.size and y.dtype.kind in "biu"):
             # which for plain arrays of whole numbers would take longer than a small fit's iteration
             y = check_array(
-                as_plain_array(y), accept_sparse="csr", dtype=None, ensure_2d=False, input_name="y"
+                as_plain_array(y, "y"),
+                accept_sparse="csr",
+                dtype=None,
+                ensure_2d=False,
+                input_name="y",
             )
+            y = numbers_of_objects(y)
         if y.ndim == 1:
             self._from_column(y)
         else:
@@ -135,7 +208,8 @@ class Target:
             y = canonical(y)
         values = y.data if sparse.issparse(y) else y
         if values.dtype.kind not in "biuf":
-            raise ValueError(f"y must hold only 0 and 1; got dtype {values.dtype}.")
+            odd = next((v for v in values.flat if not isinstance(v, numbers.Real)), values.dtype)
+            raise ValueError(f"y must hold only 0 and 1; got {odd!r}.")
         wrong = values[(values != 0) & (values != 1)]
         if wrong.size:
             raise ValueError(f"y must hold only 0 and 1 (label absent, present); got {wrong[0]!r}.")

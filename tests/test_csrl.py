@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 from small_data import ODD, random_data
 
 from skml_odm import CSRL
+from skml_odm.datasets import load_digit_attributes
 
 VARIANTS = [
     {},
@@ -155,6 +157,31 @@ def test_the_given_covariance_is_not_changed():
     assert model.covariance_ is not covariance
 
 
+def many_labels(m=60, d=8, q=120, seed=0):
+    """Unpredictable labels, at least one in each row; a third of them no row has."""
+    rng = np.random.default_rng(seed)
+    X = normalize(rng.random((m, d)))
+    y = (rng.random((m, q)) < 0.05).astype(int)
+    y[:, ::3] = 0
+    y[np.arange(m), 1 + 3 * rng.integers(0, q // 3, size=m)] = 1
+    return X, y, normalize(rng.random((50, d)))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_labels_that_the_loss_does_not_tell_from_the_dummy_label(kernel):
+    X, y, new = many_labels()
+    with pytest.warns(UserWarning, match=r"hardly tells labels.*beta.*dummy='adaptive'.*RankSVMz"):
+        model = CSRL(kernel=kernel, beta=10.0).fit(X, y)
+    assert not model.predict(new)[:, ::3].any()
+
+
+def test_no_warning_where_labels_are_told_apart():
+    X, y = load_digit_attributes(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CSRL().fit(X[:200], y[:200])
+
+
 @pytest.mark.parametrize("variant", VARIANTS[:4], ids=variant_name)
 @pytest.mark.parametrize("name", ODD)
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -162,6 +189,8 @@ def test_odd_data(name, kernel, variant):
     X, y = ODD[name]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        # rows that say nothing about labels, or contradict each other
+        warnings.filterwarnings("ignore", "CSRL hardly tells labels from the dummy label")
         model = CSRL(kernel=kernel, **variant).fit(X, y)
     decision = model.decision_function(X)
     assert decision.shape == y.shape

@@ -147,7 +147,8 @@ def test_what_single_precision_cannot_hold(C):
 
 def test_a_tiny_tolerance_is_reached_in_double_precision():
     X, y = text_like(150, 20)
-    assert MLODM(C=30.0, gamma=0.02, tol=1e-13).fit(X, y).dual_gap_ <= 1e-13
+    # the rounding of the scores alone may be 9e-13
+    assert MLODM(C=30.0, gamma=0.02, tol=1e-12).fit(X, y).dual_gap_ <= 1e-12
 
 
 @pytest.mark.parametrize("C", [1.0, 1000.0])

@@ -348,7 +348,7 @@ def test_a_fit_that_fails_leaves_no_model(machine, kernel, monkeypatch):
 
 def test_classes_that_are_none():
     X, y = IRIS
-    for wrong in (y + 0.5, y.astype(object)):
+    for wrong in (y + 0.5, (y + 0.5).astype(object), np.array([{}] * len(y))):
         with pytest.raises(ValueError, match="Unknown label type"):
             MCODM().fit(X, wrong)
     names = np.array(["a", "b", "c"], dtype=object)

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from skmultilearn.problem_transform import BinaryRelevance
 from test_multiclass_solver import random_classes
 
-from skml_odm import MLODM, ODM
+from skml_odm import MCODM, MLODM, ODM
 
 
 def two_classes(seed=0, m=90):
@@ -99,6 +99,16 @@ def test_kernel_certificate_with_weights():
     assert model.objective_ == pytest.approx(primal, rel=1e-10)
     # the dual point of these scores is not the solver's
     assert primal * (1 - 1e-4) <= dual <= primal
+
+
+@pytest.mark.parametrize("kind", [ODM, MCODM])
+def test_rows_without_weight_of_a_kernel_matrix(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), np.arange(20) % 2
+    weight = np.where(np.arange(20) < 5, 0.0, 1.0)
+    with_them = kind(kernel="precomputed").fit(X @ X.T, y, sample_weight=weight)
+    without = kind(kernel="precomputed").fit(X[5:] @ X[5:].T, y[5:])
+    np.testing.assert_allclose(with_them.dual_coef_[5:], without.dual_coef_, rtol=1e-6)
 
 
 def test_classes():

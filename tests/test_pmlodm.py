@@ -284,6 +284,21 @@ def record(monkeypatch):
     return steps, models
 
 
+def test_a_turn_in_which_cuts_failed_is_told(monkeypatch):
+    """Not only if it was the last one."""
+    step, turns = disambiguation.confidence_step, []
+
+    def first_with_help(*args, **kwargs):
+        turns.append(step(*args, **kwargs))
+        return turns[-1]._replace(solver="cut+linprog") if len(turns) == 1 else turns[-1]
+
+    monkeypatch.setattr(disambiguation, "confidence_step", first_with_help)
+    X, _, candidates = candidate_data(m=25, n_noisy=2)
+    model = model_for("paper", prototype_weight=10.0).fit(X, candidates)
+    assert len(turns) > 1
+    assert model.confidence_solver_ == "cut+linprog"
+
+
 @pytest.mark.parametrize("prototype", ["adaptive", "fixed"])
 @pytest.mark.parametrize("prototype_weight", [0.0, 0.1, 10.0])
 @pytest.mark.parametrize("solver", ["cut", "linprog"])

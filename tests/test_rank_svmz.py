@@ -411,3 +411,11 @@ def test_the_certificate_is_that_of_the_model(seed):
     assert model.objective_ == pytest.approx(by_hand, rel=1e-9)
     dual = np.abs(A).sum() - 0.5 * np.vdot(A, K @ A)
     assert by_hand - dual <= (model.dual_gap_ + 1e-9) * by_hand
+
+
+def test_a_whole_degree_may_be_a_float():
+    """Also where K does not fit into memory, and LIBSVM computes it."""
+    X, y = random_data()
+    small = RankSVMz(kernel="poly", degree=2.0, coef0=1.0, cache_size=0.001, tol=1e-6).fit(X, y)
+    usual = RankSVMz(kernel="poly", degree=2, coef0=1.0, tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(small.label_scores(X), usual.label_scores(X), atol=1e-3)

@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from skml_odm import MLODM
+from skml_odm import MCODM, MLODM, PMLODM, PathSearchCV
+from skml_odm.metrics import ranking_loss
 from skml_odm.validation import (
     Target,
     as_plain_array,
@@ -15,6 +16,7 @@ from skml_odm.validation import (
     check_choice,
     check_real,
     decode,
+    validated_weights,
 )
 
 RNG = np.random.default_rng(0)
@@ -76,6 +78,14 @@ def test_check_real():
             check_real("a", value, 0, 3, **options)
 
 
+@pytest.mark.parametrize("name", ["C", "tol", "gamma", "degree", "max_iter", "cache_size"])
+@pytest.mark.parametrize("value", [10**400, 10**5000], ids=["400", "5000"])
+def test_integers_beyond_double_precision(name, value):
+    """Python does not print the second one."""
+    with pytest.raises(ValueError, match=rf"^{name} must be .*; got an integer of \d+ bits"):
+        MLODM(kernel="poly", **{name: value}).fit(X, Y)
+
+
 def test_check_choice_and_check_bool():
     check_choice("a", "x", ("x", "y"))
     check_bool("a", np.True_)
@@ -90,6 +100,86 @@ def test_as_plain_array():
     assert type(as_plain_array(matrix)) is np.ndarray
     csr = sparse.csr_matrix(matrix)
     assert as_plain_array(csr) is csr
+
+
+HIDDEN = np.arange(20) == 3
+CLASSES = np.arange(20) % 3
+
+
+def masked(array, mask=True):
+    array = np.ma.array(array)
+    array[HIDDEN] = np.ma.masked if mask else array[HIDDEN]
+    return array
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("X", lambda: MLODM().fit(masked(X), Y)),
+        ("X", lambda: MLODM().fit(list(masked(X)), Y)),
+        ("X", lambda: MLODM().fit(X, Y).predict(masked(X))),
+        ("X", lambda: MCODM().fit(masked(X), CLASSES)),
+        ("X", lambda: PathSearchCV(MLODM(), {"C": [1, 2]}).fit(masked(X), Y)),
+        ("y", lambda: MLODM().fit(X, masked(Y))),
+        ("y", lambda: MLODM().fit(X, masked(Y[:, 0]))),
+        ("y", lambda: MCODM().fit(X, masked(CLASSES))),
+        ("y", lambda: PathSearchCV(MLODM(), {"C": [1, 2]}).fit(X, masked(Y))),
+        ("sample_weight", lambda: MLODM().fit(X, Y, masked(np.ones(20)))),
+        ("confidences", lambda: PMLODM().fit(X, Y, confidences=masked(0.5 * Y))),
+        ("y_score", lambda: ranking_loss(Y, masked(0.5 * Y))),
+    ],
+)
+def test_masked_values_are_refused(name, call):
+    with pytest.raises(ValueError, match=f"^{name} must not have masked values"):
+        call()
+
+
+def test_masks_that_hide_nothing():
+    wanted = MLODM().fit(X, Y).label_scores(X)
+    found = MLODM().fit(masked(X, False), masked(Y, False)).label_scores(masked(X, False))
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_dates_are_no_numbers():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"when": pandas.date_range("2020", periods=20), "size": X[:, 0]})
+    for wrong in (X.astype("datetime64[s]"), X.astype("timedelta64[s]"), frame, frame[["when"]]):
+        for fit in (lambda X: MLODM().fit(X, Y), lambda X: MCODM().fit(X, CLASSES)):
+            with pytest.raises(ValueError, match=r"^X must hold numbers; got dates or times"):
+                fit(wrong)
+    with pytest.raises(ValueError, match=r"^sample_weight must hold numbers"):
+        validated_weights(np.ones(20).astype("timedelta64[s]"), X)
+
+
+def test_numbers_that_double_precision_cannot_hold():
+    for wrong in ((X + 1j).astype(object), (X + 1j).tolist()):
+        for fit in (lambda X: MLODM().fit(X, Y), lambda X: MCODM().fit(X, CLASSES)):
+            with pytest.raises(ValueError, match=r"X must hold real numbers"):
+                fit(wrong)
+    with pytest.raises(ValueError, match=r"^X must hold numbers within double precision"):
+        MLODM().fit([[10**400]] * 20, Y)
+    with pytest.raises(ValueError, match=r"^sample_weight must hold numbers within double"):
+        MLODM().fit(X, Y, [10**400] * 20)
+
+
+@pytest.mark.parametrize("kind", [int, float, bool])
+def test_labels_may_be_objects(kind):
+    wanted = MLODM().fit(X, Y).label_scores(X)
+    found = MLODM().fit(X, Y.astype(kind).astype(object)).label_scores(X)
+    np.testing.assert_array_equal(found, wanted)
+    model = MLODM().fit(X, Y[:, 0].astype(object))
+    np.testing.assert_array_equal(model.predict(X), MLODM().fit(X, Y[:, 0]).predict(X))
+    classes = MCODM().fit(X, CLASSES.astype(object)).predict(X)
+    np.testing.assert_array_equal(classes, MCODM().fit(X, CLASSES).predict(X))
+
+
+@pytest.mark.parametrize("bad", [None, "1", 2, 0.5])
+def test_objects_that_are_no_labels(bad):
+    wrong = Y.astype(object)
+    wrong[2, 1] = bad
+    with pytest.raises(ValueError, match=r"^y must hold only 0 and 1.*; got ") as error:
+        MLODM().fit(X, wrong)
+    assert repr(bad) in str(error.value)
 
 
 def with_entry(array, value, index=(2, 1)):

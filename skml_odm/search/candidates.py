@@ -24,9 +24,10 @@ MAX_CANDIDATES = 2048
 
 
 def sampled(grid, n_candidates, random_state):
-    """Some candidates of a grid, or all if there are no more."""
+    """Some candidates of a grid, or all if there are no more; without a seed always the same."""
     n_all = len(ParameterGrid(grid))
-    return list(ParameterSampler(grid, min(n_candidates, n_all), random_state=random_state))
+    seed = 0 if random_state is None else random_state
+    return list(ParameterSampler(grid, min(n_candidates, n_all), random_state=seed))
 
 
 def model_of(estimator):

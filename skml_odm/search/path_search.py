@@ -11,10 +11,17 @@ from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _warn_or_raise_about_fit_failures
 from sklearn.utils import indexable
-from sklearn.utils.validation import _check_sample_weight, _num_samples
+from sklearn.utils.validation import _num_samples
 
 from ..metrics import RankingScorer
-from ..validation import check_choice, check_real, check_seed, check_verbose
+from ..validation import (
+    as_plain_array,
+    check_choice,
+    check_real,
+    check_seed,
+    check_verbose,
+    validated_weights,
+)
 from .candidates import lazily, model_of, sampled
 from .run import Run
 
@@ -65,7 +72,8 @@ class PathSearchCV(BaseSearchCV):
     verbose : int, default=0
         Show a progress bar if positive; needs tqdm.
     random_state : int, RandomState instance or None, default=None
-        Which candidates ``strategy="random"`` takes.
+        Which candidates ``strategy="random"`` takes. None is a fixed choice: two searches with the
+        same arguments try the same candidates.
     strategy : {"grid", "sparing", "random", "lazy", "halving"}, default="grid"
         "grid" tries all candidates on all folds; "sparing" finds the same best one, but spares
         candidates the folds that could not make them the best any more, given ``highest_score``;
@@ -184,9 +192,9 @@ class PathSearchCV(BaseSearchCV):
             self.__dict__.pop(name, None)
         self._check_parameters()
         scorer, refit_metric = self._get_scorers()
-        X, y, groups = indexable(X, y, groups)
+        X, y, groups = indexable(as_plain_array(X), as_plain_array(y, "y"), groups)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X)
+            sample_weight = validated_weights(sample_weight, X)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         folds = [
             (i, *(_as_indices(part, _num_samples(X)) for part in fold))

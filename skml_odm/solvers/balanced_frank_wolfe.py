@@ -54,7 +54,15 @@ def frank_wolfe_steps(operator, loss, *, tol, verbose=0):
         last = yield Step(difference / primal, 2)
     trace.add(iteration, primal, difference)
     result = Result(
-        A, b, F + b, primal, difference, max(iteration, 1), False, trace.entries, vertex.solver
+        coefficients=A,
+        intercept=b,
+        scores=F + b,
+        primal=primal,
+        difference=difference,
+        n_iter=max(iteration, 1),
+        converged=False,
+        trace=trace.entries,
+        lp_solver=vertex.solver,
     )
     result.converged = result.gap <= tol
     return result

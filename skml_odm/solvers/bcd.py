@@ -157,8 +157,16 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
         last = yield Step(gap, 2)
     else:
         scores, primal, difference = _certify(operator, loss, A, b, conjugate)
-    converged = relative_gap(primal, difference) <= tol
-    return Result(A, b, scores, primal, difference, epoch, converged, trace.entries)
+    return Result(
+        coefficients=A,
+        intercept=b,
+        scores=scores,
+        primal=primal,
+        difference=difference,
+        n_iter=epoch,
+        converged=relative_gap(primal, difference) <= tol,
+        trace=trace.entries,
+    )
 
 
 class PanelSweep:

@@ -106,8 +106,16 @@ def binary_svms(operator, indicator, cost, start, *, balanced, tol, max_iter, ve
     difference = np.vdot(cost - np.abs(A), hinge) + np.vdot(np.abs(A), hinge - margin_lack)
     if balanced:
         difference += np.abs(b * A.sum(axis=0)).sum()
-    converged = relative_gap(primal, difference) <= tol
-    return Result(A, b, scores, primal, difference, n_iter, converged, trace.entries)
+    return Result(
+        coefficients=A,
+        intercept=b,
+        scores=scores,
+        primal=primal,
+        difference=difference,
+        n_iter=n_iter,
+        converged=relative_gap(primal, difference) <= tol,
+        trace=trace.entries,
+    )
 
 
 class _Label:
@@ -295,7 +303,9 @@ def from_libsvm(operator, sign, cost, tol, max_iter):
     if isinstance(operator, ChunkedOperator):
         # it computes rows of K as it needs them, too
         k = operator.kernel
-        parameters = {"kernel": k.kind, "gamma": k.gamma, "degree": k.degree, "coef0": k.coef0}
+        # a kernel that is known to be semidefinite has a whole degree, perhaps as a float
+        degree = int(k.degree) if k.kind == "poly" else 3
+        parameters = {"kernel": k.kind, "gamma": k.gamma, "degree": degree, "coef0": k.coef0}
         X = operator.X[kept]
     elif operator.matrix is None:
         X = operator.X[kept]

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..candidates import largest_is_one
 from ..losses import ConfidenceLoss
+from .acceptance import accepted
 from .auto import EXACT_ROWS, newton_to_rounding
 from .confidence import confidences as confidence_step
 from .newton import newton
@@ -55,14 +56,11 @@ class Training:
     def __call__(self, confidences, weight, candidates=None, start=None, tol=None):
         """The Result for confidences P and row weights c; candidates as in ``ConfidenceLoss``."""
         solve = newton_to_rounding if confidences.shape[0] <= EXACT_ROWS else newton
-        return solve(
-            self.operator,
-            ConfidenceLoss(confidences, weight, self.theta, self.mu, candidates),
-            tol=self.tol if tol is None else tol,
-            max_iter=self.max_iter,
-            start=start,
-            verbose=self.verbose,
-        )
+        loss = ConfidenceLoss(confidences, weight, self.theta, self.mu, candidates)
+        tol = self.tol if tol is None else tol
+        options = {"max_iter": self.max_iter, "start": start, "verbose": self.verbose}
+        result = solve(self.operator, loss, tol=tol, **options)
+        return accepted(result, self.operator, loss.at_zero, tol=tol)
 
 
 def equal_weights(confidences, C, candidates=None):
@@ -145,6 +143,7 @@ def alternate(
     prototypes.update(candidates.astype(float) if fixed else votes)
     price = prototype_weight * C / m
     history: list[float] = []
+    solvers: set[str] = set()
     result = train(found, weight)
     for _ in range(max_iter):
         if not fixed:
@@ -160,6 +159,7 @@ def alternate(
             train.mu,
             solver=solver,
         )
+        solvers.add(step.solver)
         loss = ConfidenceLoss(found, weight, train.theta, train.mu)
         regulariser = result.primal - loss.evaluate(result.scores)[0]
         history.append(regulariser + step.value)
@@ -170,4 +170,5 @@ def alternate(
             len(history) > 1 and abs(history[-2] - history[-1]) <= SETTLED * history[-1]
         ):
             break
-    return Alternation(result, found, history, step.solver)
+    # a turn in which cuts failed for some rows tells of that, the others name the solver only
+    return Alternation(result, found, history, max(solvers, key=len))

@@ -71,7 +71,16 @@ def frank_wolfe_steps(operator, loss, *, tol, max_iter, pairwise=False, absolute
     m, q = loss.shape
     if not loss.n_pairs.any():
         zero = np.zeros((m, q))
-        return Result(zero, np.zeros(q), zero.copy(), 0.0, 0.0, 1, True, trace.entries)
+        return Result(
+            coefficients=zero,
+            intercept=np.zeros(q),
+            scores=zero.copy(),
+            primal=0.0,
+            difference=0.0,
+            n_iter=1,
+            converged=True,
+            trace=trace.entries,
+        )
     point = Point(operator, loss, pairwise)
     per_call = steps_per_call(loss)
     per_refresh = m * q
@@ -98,18 +107,17 @@ def frank_wolfe_steps(operator, loss, *, tol, max_iter, pairwise=False, absolute
             last = yield Step(certificate.gap, 1 + 2 * done // (m * q))
             if last and since:
                 certificate = point.refresh()
-    b = operator.intercept * point.coefficients.sum(axis=0)
     return Result(
-        point.coefficients,
-        b,
-        point.scores,
-        certificate.value,
-        certificate.difference,
-        max(n_iter, 1),
-        certificate.gap <= tol,
-        trace.entries,
+        coefficients=point.coefficients,
+        intercept=operator.intercept * point.coefficients.sum(axis=0),
+        scores=point.scores,
+        primal=certificate.value,
+        difference=certificate.difference,
+        n_iter=max(n_iter, 1),
+        converged=certificate.gap <= tol,
+        trace=trace.entries,
         # ρ = 2W at the optimum
-        2.0 * certificate.value,
+        margin=2.0 * certificate.value,
     )
 
 

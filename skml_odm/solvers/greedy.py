@@ -136,4 +136,12 @@ def conclude(operator, loss, iterate, size, tol):
     primal = loss.evaluate(scores)[0] + 0.5 * size**2 * regulariser
     converged = relative_gap(primal, primal - dual) <= tol
     b = operator.intercept * A.sum(axis=0)
-    return Result(A, b, scores, primal, primal - dual, 1, converged)
+    return Result(
+        coefficients=A,
+        intercept=b,
+        scores=scores,
+        primal=primal,
+        difference=primal - dual,
+        n_iter=1,
+        converged=converged,
+    )

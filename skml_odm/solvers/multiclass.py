@@ -51,7 +51,7 @@ FIRST_GAP = 0.1
 NEXT_GAP = 0.3
 
 
-@dataclass
+@dataclass(kw_only=True)
 class MultiClassResult(Result):
     """A result that also counts the convex problems.
 
@@ -361,14 +361,14 @@ class _Descent:
                 break
         A = np.asarray(blocks.coefficients)
         return MultiClassResult(
-            A,
-            self.rows.intercept * A.sum(axis=0),
-            scores,
-            objective,
-            gap,
-            self.n_iter,
-            relative_gap(objective, gap) <= self.tol,
-            self.trace.entries,
+            coefficients=A,
+            intercept=self.rows.intercept * A.sum(axis=0),
+            scores=scores,
+            primal=objective,
+            difference=gap,
+            n_iter=self.n_iter,
+            converged=relative_gap(objective, gap) <= self.tol,
+            trace=self.trace.entries,
             n_outer=n_outer + 1,
             limit=self.limit(n_outer, max_outer_iter),
         )

@@ -103,14 +103,14 @@ def newton(rows, blocks, *, tol, max_iter, max_outer_iter, rng, verbose=0, begun
     coefficients = rows.weights if rows.is_kernel else np.asarray(blocks.coefficients)
     total = rows.weights.sum(axis=0) if rows.is_kernel else rows.weights[-1]
     return MultiClassResult(
-        coefficients,
-        rows.intercept * total,
-        scores,
-        objective,
-        gap,
-        n_before + n_steps,
-        relative_gap(objective, gap) <= tol,
-        trace.entries,
+        coefficients=coefficients,
+        intercept=rows.intercept * total,
+        scores=scores,
+        primal=objective,
+        difference=gap,
+        n_iter=n_before + n_steps,
+        converged=relative_gap(objective, gap) <= tol,
+        trace=trace.entries,
         n_outer=n_steps,
         limit=binding if n_steps >= limit else "",
     )

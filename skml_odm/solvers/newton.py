@@ -177,8 +177,16 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
         del X, KX
         iteration += 1
         last = yield Step(gap, n_products)
-    b = operator.intercept * A.sum(axis=0)
-    return Result(A, b, F, primal, difference, max(iteration, 1), gap <= tol, trace.entries)
+    return Result(
+        coefficients=A,
+        intercept=operator.intercept * A.sum(axis=0),
+        scores=F,
+        primal=primal,
+        difference=difference,
+        n_iter=max(iteration, 1),
+        converged=gap <= tol,
+        trace=trace.entries,
+    )
 
 
 def residual(loss, A, F):

@@ -132,4 +132,13 @@ def best_primal(operator, multipliers, A):
         primal -= program.value
     else:
         primal += loss.evaluate(F)[0]
-    return Result(A, b, F + b, primal, primal, 1, False, lp_solver=solver)
+    return Result(
+        coefficients=A,
+        intercept=b,
+        scores=F + b,
+        primal=primal,
+        difference=primal,
+        n_iter=1,
+        converged=False,
+        lp_solver=solver,
+    )

@@ -196,7 +196,15 @@ class PairPath:
         difference = primal - sum(weight * part.dual for weight, part in parts)
         if relative_gap(primal, difference) > tol:
             return None
-        return Result(A, self.operator.intercept * A.sum(axis=0), F, primal, difference, 1, True)
+        return Result(
+            coefficients=A,
+            intercept=self.operator.intercept * A.sum(axis=0),
+            scores=F,
+            primal=primal,
+            difference=difference,
+            n_iter=1,
+            converged=True,
+        )
 
     def _direction(self):
         if self.direction is None:

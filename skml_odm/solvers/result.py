@@ -10,7 +10,7 @@ TINY = np.finfo(np.float64).tiny
 FULL = 1.0 - 1e-9
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Result:
     """Coefficients of a solved problem and the proof of how good they are.
 
@@ -38,6 +38,8 @@ class Result:
         The margin asked of every label pair.
     covariance : ndarray, optional
         Covariances of the label models, where the problem has them.
+    rounding : float
+        How much of the relative gap the rounding of the scores may hide.
     limit : str, optional
         The argument that ended the iteration, empty if none did; None where only ``max_iter`` can.
     """
@@ -53,6 +55,7 @@ class Result:
     lp_solver: str = "none"
     margin: float = 1.0
     covariance: np.ndarray | None = None
+    rounding: float = 0.0
     limit: str | None = None
 
     @property
@@ -61,8 +64,11 @@ class Result:
 
     @property
     def gap(self):
-        """Relative duality gap; never above 1, for zero is a lower bound, too."""
-        return min(1.0, relative_gap(self.primal, self.difference))
+        """Relative duality gap, or what rounding may hide if that is more.
+
+        At most 1, because 0 is a lower bound, too.
+        """
+        return min(1.0, max(relative_gap(self.primal, self.difference), self.rounding))
 
 
 def relative_gap(primal, difference):

@@ -75,6 +75,16 @@ class RowLoss:
         # what compiled code follows belongs to the coefficients
         self.certify(operator)
 
+    @property
+    def at_zero(self):
+        """The primal value of zero coefficients; R is then as close to I as it gets."""
+        return self._worst(np.ones(self.indicator.shape)).sum()
+
+    @property
+    def covariance_at_zero(self):
+        """R that goes with zero coefficients."""
+        return self.covariance.matrix(np.zeros(self.between_labels.shape))
+
     def dual_value(self, total, gram):
         """The dual value of coefficients A with Σ|A| and Aᵀ K A."""
         matrix = self.covariance.matrix(gram)
@@ -105,7 +115,7 @@ class RowLoss:
         difference = np.sum(worst - np.sum(np.abs(A) * residuals, axis=1))
         primal = worst.sum() + 0.5 * np.vdot(A, scores) + self.covariance.penalty(self.matrix)
         self.rows.dual = primal - difference
-        return self._result(operator, A @ weights, scores, primal, difference)
+        return self._result(operator, _without_rounding(A, weights), scores, primal, difference)
 
     def _result(self, operator, coefficients, scores, primal, difference):
         return Result(
@@ -118,6 +128,18 @@ class RowLoss:
             converged=False,
             covariance=self.matrix,
         )
+
+
+def _without_rounding(A, weights):
+    """A Θ/β with zeros where nothing but rounding is left of the sums.
+
+    Labels without coefficients of their own get their row's sum over all labels. It is zero where
+    both sides of the row are at their bounds.
+    """
+    product = A @ weights
+    rounding = len(weights) * np.finfo(np.float64).eps * (np.abs(A) @ np.abs(weights))
+    product[np.abs(product) <= rounding] = 0.0
+    return product
 
 
 class SeparationLoss(RowLoss):
