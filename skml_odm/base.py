@@ -169,8 +169,7 @@ class KernelLabelRanker(KernelModel, LabelRanker):
 
     def _fit(self, X, y, sample_weight=None):
         forget(self)
-        self._check_common_parameters()
-        self._check_parameters()
+        self._validate_params()
         threshold = make_threshold(self.threshold)
         X, target = self._sharing.validated_pair(self, X, y)
         if sample_weight is not None:
@@ -241,6 +240,7 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         self._check_kernel_model_parameters()
         if self.solvers:
             check_choice("solver", self.solver, tuple(self.solvers))
+        make_threshold(self.threshold)
 
     def _check_parameters(self):
         pass

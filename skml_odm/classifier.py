@@ -61,8 +61,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
 
     def _fit(self, X, y, sample_weight):
         forget(self)
-        self._check_common_parameters()
-        self._check_parameters()
+        self._validate_params()
         y = numbers_of_objects(as_plain_array(y, "y"))
         with usual_errors("X"):
             X, y = validate_data(self, as_plain_numbers(X), y, **self._accepted())

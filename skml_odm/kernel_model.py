@@ -68,6 +68,11 @@ class KernelModel(BaseEstimator):
         """``random_state``; without one the same seed for every fit, so that equal fits agree."""
         return 0 if self.random_state is None else self.random_state
 
+    def _validate_params(self):
+        """Raise for values of parameters that no fit accepts; named as in scikit-learn."""
+        self._check_common_parameters()
+        self._check_parameters()
+
     def _check_kernel_model_parameters(self):
         check_real(self.trade_off, getattr(self, self.trade_off), 0, open_low=True)
         check_bool("fit_intercept", self.fit_intercept)

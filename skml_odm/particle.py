@@ -130,7 +130,7 @@ class Particle(LabelRanker):
         self
         """
         forget(self)
-        self._check_parameters()
+        self._validate_params()
         X, target = self._validated_pair(X, y)
         candidates = target.indicator
         neighbours, distances = nearest_rows(X, self.n_neighbors)
@@ -169,7 +169,8 @@ class Particle(LabelRanker):
             return self._log_odds(votes)
         return np.round(votes[:, :-1] - votes[:, -1:], VOTE_DECIMALS)
 
-    def _check_parameters(self):
+    def _validate_params(self):
+        """Raise for values of parameters that no fit accepts; named as in scikit-learn."""
         check_choice("variant", self.variant, VARIANTS)
         check_real("C", self.C, 0, open_low=True)
         check_real("n_neighbors", self.n_neighbors, 1, integer=True)

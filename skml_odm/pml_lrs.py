@@ -119,7 +119,7 @@ class PMLLRS(LabelRanker):
         self
         """
         forget(self)
-        self._check_parameters()
+        self._validate_params()
         threshold = make_threshold(self.threshold)
         X, target = self._validated_pair(X, y)
         try:
@@ -173,7 +173,8 @@ class PMLLRS(LabelRanker):
         check_is_fitted(self)
         return self._validated(X, reset=False) @ self.coef_.T + self.intercept_
 
-    def _check_parameters(self):
+    def _validate_params(self):
+        """Raise for values of parameters that no fit accepts; named as in scikit-learn."""
         check_real("gamma", self.gamma, 0)
         check_real("beta", self.beta, 0, open_low=True)
         check_real("eta", self.eta, 0, open_low=True)
@@ -181,3 +182,4 @@ class PMLLRS(LabelRanker):
         check_real("tol", self.tol, 0, open_low=True)
         check_real("max_iter", self.max_iter, 1, integer=True)
         check_verbose(self.verbose)
+        make_threshold(self.threshold)

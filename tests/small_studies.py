@@ -1,5 +1,8 @@
 """A small data set, and studies of it."""
 
+import sqlite3
+from contextlib import closing
+
 import numpy as np
 
 from skml_odm.datasets import DataSet
@@ -15,3 +18,12 @@ def data_set(name="some", n_rows=60, container=np.asarray, seed=0, **more):
 
 def study(*classifiers, data=None, **entries):
     return make_study({"data": data or [data_set()], "classifiers": list(classifiers), **entries})
+
+
+def has_outcomes(path, number):
+    """Whether a store has so many outcomes."""
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            return connection.execute("SELECT COUNT(*) FROM outcomes").fetchone()[0] >= number
+    except sqlite3.Error:
+        return False

@@ -91,7 +91,8 @@ def _outcome(rng, data, classifier, fold, loss, place):
         curve=curve,
         facts={
             "seed": 7 + fold,
-            "test_share": 1 / 9,
+            "n_train": 900,
+            "n_test": 100,
             "started": f"2025-01-01T00:{fold:02d}:00",
             "versions": {"skml-odm": "0.1.0", "numpy": "2.3.1"},
         },

@@ -31,6 +31,21 @@ class Failing(Frequencies):
         raise ValueError("as\ntold")
 
 
+class Twos(Frequencies):
+    def predict(self, X):
+        return 2 * super().predict(X)
+
+
+class Leaving(Frequencies):
+    def fit(self, X, y):
+        sys.exit(3)
+
+
+class Interrupting(Frequencies):
+    def fit(self, X, y):
+        raise KeyboardInterrupt
+
+
 class Crashing(Frequencies):
     def fit(self, X, y):
         os._exit(7)

@@ -1,13 +1,18 @@
 """The command skml-odm: what it prints and writes, its exit codes, and that it loses nothing."""
 
+import os
 import re
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from small_studies import has_outcomes
 
 import skml_odm
 from skml_odm.study import cli
@@ -138,6 +143,85 @@ def test_bad_studies_give_one_line_and_exit_code_2(folder, capsys):
     assert err.count("\n") == 1
 
 
+def spoil_with_garbage(store):
+    store.write_text("garbage" * 500)
+
+
+def spoil_by_truncation(store):
+    store.write_bytes(store.read_bytes()[: store.stat().st_size // 2])
+
+
+def spoil_with_another_program(store):
+    store.unlink()
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+
+
+def spoil_with_a_folder(store):
+    store.unlink()
+    store.mkdir()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [spoil_with_garbage, spoil_by_truncation, spoil_with_another_program, spoil_with_a_folder],
+)
+def test_bad_stores_give_one_line_and_exit_code_2(folder, capsys, spoil):
+    study = write_study(folder)
+    cli.main(["compare", study])
+    capsys.readouterr()
+    spoil(folder / "small" / "results.sqlite")
+    assert cli.main(["compare", study]) == 2
+    err = capsys.readouterr().err
+    line = err.splitlines()[-1]
+    assert line.startswith("skml-odm: the store of a study must be")
+    assert "results.sqlite" in line
+    assert "Traceback" not in err
+
+
+def in_a_process(folder, *arguments, before="", command=()):
+    """The command in a process of its own, after some code."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(HERE)!r}); {before}\n"
+        "from skml_odm.study.cli import main; sys.exit(main())"
+    )
+    return subprocess.run(
+        [*command, sys.executable, "-c", code, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_a_full_disk_gives_one_line_and_exit_code_2(folder):
+    pytest.importorskip("resource")
+    # no file may grow beyond that: enough for an empty store, not for a report
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))"
+    done = in_a_process(folder, "compare", write_study(folder), before=limit)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert re.match(r"skml-odm: .*(File too large|disk|full)", last), done.stderr
+
+
+def test_a_finished_study_in_a_read_only_folder(folder):
+    study = write_study(folder)
+    assert cli.main(["compare", study]) == 0
+    for path in [folder / "small", *(folder / "small").rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    command = []
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        # root may write anywhere, unless it gives up that right
+        if shutil.which("setpriv") is None:
+            pytest.skip("root can write to read-only folders, and there is no setpriv")
+        command = ["setpriv", "--bounding-set=-dac_override"]
+    done = in_a_process(folder, "compare", study, command=command)
+    assert done.returncode == 2, done.stderr
+    assert "ranking loss" in done.stdout, "what is finished is shown"
+    assert "Traceback" not in done.stderr
+    assert re.match(r"skml-odm: .*small.*Permission denied", done.stderr.splitlines()[-1])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -181,12 +265,12 @@ def test_interrupt_reports_what_is_finished(folder):
     )
     try:
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not _has_outcomes(folder / "slow", 4):
+        while time.monotonic() < deadline and not has_outcomes(
+            folder / "slow" / "results.sqlite", 4
+        ):
             time.sleep(0.1)
         time.sleep(0.3)
         # to the group, as a terminal does
-        import os
-
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=60)
     finally:
@@ -196,13 +280,3 @@ def test_interrupt_reports_what_is_finished(folder):
     assert "Traceback" not in err
     assert "ranking loss" in out
     assert (folder / "slow" / "report.html").exists()
-
-
-def _has_outcomes(folder, number):
-    import sqlite3
-
-    try:
-        with sqlite3.connect(folder / "results.sqlite") as connection:
-            return connection.execute("SELECT COUNT(*) FROM outcomes").fetchone()[0] >= number
-    except sqlite3.Error:
-        return False

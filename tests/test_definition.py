@@ -148,6 +148,45 @@ def test_wrong_entries_are_named(entries, message):
         make_study(entries)
 
 
+@pytest.mark.parametrize("source", [3, None, 1.5, True])
+def test_data_that_are_none(source):
+    with pytest.raises(DefinitionError, match=r"^data\[0\] must be a file, a name.*; got"):
+        make_study({"data": [source], "classifiers": ["MLODM"]})
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ({"parameters": {"C": -1}}, r"\.parameters: C must be a number in \(0, inf\); got -1"),
+        ({"parameters": {"threshold": "none"}}, r"\.parameters: threshold must be"),
+        ({"final": {"tol": 0}}, r"\.final: tol must be"),
+        ({"grid": {"C": [1, -1]}}, r"\.grid\.C: C must be a number"),
+        ({"on_data": {"digits": {"mu": 2}}}, r"\.on_data\.digits: mu must be"),
+        ({"grid_on_data": {"digits": {"mu": [2]}}}, r"\.grid_on_data\.digits\.mu: mu must be"),
+        ({"estimator": "SVC", "parameters": {"C": -1}}, r"\.parameters: The 'C' parameter of SVC"),
+        ({"estimator": "Particle", "parameters": {"C": 0}}, r"\.parameters: C must be"),
+        ({"estimator": "PMLLRS", "grid": {"eta": [0]}}, r"\.grid\.eta: eta must be"),
+        ({"estimator": "MCODM", "parameters": {"theta": 1}}, r"\.parameters: theta must be"),
+        (
+            {
+                "estimator": "OneVsRestClassifier",
+                "parameters": {"estimator": {"estimator": "SVC"}},
+                "grid": {"estimator__C": [1.0, -1.0]},
+            },
+            r"\.grid\.estimator__C: The 'C' parameter of SVC",
+        ),
+    ],
+)
+def test_wrong_values_are_found_before_anything_runs(entries, message):
+    with pytest.raises(DefinitionError, match=rf"^classifiers\[0\]{message}"):
+        make_study({"data": ["digits"], "classifiers": [{"estimator": "MLODM", **entries}]})
+
+
+def test_values_that_suit_together():
+    grid = {"kernel": ["linear", "rbf"], "solver": ["liblinear", "libsvm"]}
+    make_study({"data": ["digits"], "classifiers": [{"estimator": "RankSVMz", "grid": grid}]})
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -1,5 +1,7 @@
 """Classifiers from names, and the one that stands rare labels."""
 
+import sys
+
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
@@ -64,10 +66,38 @@ def test_wrong_definitions_say_where(definition, message):
         make_estimator(definition, "here")
 
 
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        ("class Broken(:", "SyntaxError"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("import sys; sys.exit(1)", "SystemExit: 1"),
+        ("import no_such_module", "ModuleNotFoundError: No module named"),
+        (
+            "class Broken:\n  def __init__(self): raise RuntimeError('as told')\n  fit = None",
+            "RuntimeError: as told",
+        ),
+    ],
+)
+def test_modules_of_users_that_do_not_work(tmp_path, monkeypatch, module, message):
+    (tmp_path / "users_module.py").write_text(module)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "users_module", raising=False)
+    with pytest.raises(DefinitionError, match=rf"^here.*users_module.Broken.*{message}"):
+        make_estimator("users_module.Broken", "here")
+    monkeypatch.delitem(sys.modules, "users_module", raising=False)
+
+
+@pytest.mark.parametrize("name", ["..X", ".X", "X.", "a..b", "a-b", "os.system()"])
+def test_names_that_are_none(name):
+    with pytest.raises(DefinitionError, match=r"^here.estimator must be a name of skml_odm"):
+        make_estimator(name, "here")
+
+
 def test_powers_of_two():
     assert make_value({"powers_of_two": [-1, 2]}, "here") == [0.5, 1.0, 2.0, 4.0]
     assert make_value({"powers_of_two": [-2, 3, 2]}, "here") == [0.25, 1.0, 4.0]
-    for wrong in (3, [1], [2, 1], [1, 2, 0], [0.5, 1]):
+    for wrong in (3, [1], [2, 1], [1, 2, 0], [0.5, 1], [0, 2000], [-2000, 0], [False, True]):
         with pytest.raises(DefinitionError, match=r"here.powers_of_two must be \[first, last\]"):
             make_value({"powers_of_two": wrong}, "here")
 

@@ -1,5 +1,7 @@
 """Cells of a study: what is fitted, and what comes out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -32,13 +34,14 @@ def test_a_cell_is_the_measures_of_a_scaled_fit(tmp_path):
         X = scaler.transform(data.X[test])
         expected = label_measures(data.Y[test], model.label_scores(X), model.predict(X))
         found = dict(outcome.measures)
-        assert found.pop("fit_seconds") > 0
-        assert found.pop("predict_seconds") > 0
+        for task in ("fit", "predict"):
+            assert found.pop(f"{task}_seconds") > 0
+            assert found.pop(f"{task}_processor_seconds") > 0
         assert 20 < found.pop("peak_megabytes") < 2000
         assert found == pytest.approx(expected)
         assert outcome.facts["n_train"] == len(train)
         assert outcome.facts["seed"] == 5 + outcome.fold
-        assert "scikit-learn" in outcome.facts
+        assert {"scikit-learn", "processor", "cores", "system"} <= set(outcome.facts)
         assert len(outcome.margins) == 101
         assert np.all(np.diff(outcome.margins) >= 0)
 
@@ -165,6 +168,54 @@ def test_a_search_may_use_fewer_rows(tmp_path):
     folds = [X[rows].sum() for rows, _ in KFold(2, shuffle=True, random_state=1).split(X)]
     sums = [float(line.split()[1]) for line in log.read_text().splitlines()]
     assert sorted(sums) == pytest.approx(sorted([*folds, *folds, data.X[train].sum()]))
+
+
+def test_seconds_of_a_busy_machine_do_not_count(tmp_path):
+    made = study({"name": "c", "estimator": Sleeping(seconds=1.0)}, protocol={"kind": "random"})
+    (outcome,) = run_study(made, tmp_path / "results.sqlite")
+    assert outcome.measures["fit_processor_seconds"] < 0.5 < 1.0 <= outcome.measures["fit_seconds"]
+
+
+def test_classifiers_of_scikit_learn(tmp_path):
+    made = study(
+        "KNeighborsClassifier",
+        {"estimator": "ExtraTreesClassifier", "grid": {"max_depth": [2, 4]}},
+        {
+            "estimator": "MultiOutputClassifier",
+            "parameters": {"estimator": {"estimator": "LogisticRegression"}},
+        },
+        protocol={"kind": "random"},
+    )
+    for outcome in run_study(made, tmp_path / "results.sqlite"):
+        assert outcome.error == ""
+        assert set(OF_SCORES) <= set(outcome.measures)
+        assert outcome.measures["macro_auc"] > 0.6
+
+
+def test_data_with_a_single_label(tmp_path):
+    data = data_set()
+    data = replace(data, Y=data.Y[:, :1], label_names=("a",))
+    made = study("MLODM", "KNeighborsClassifier", data=[data], protocol={"kind": "random"})
+    for outcome in run_study(made, tmp_path / "results.sqlite"):
+        assert outcome.error == ""
+        assert outcome.measures["macro_auc"] > 0.6
+
+
+@pytest.mark.parametrize(
+    ("stub", "error"),
+    [
+        ("Twos", "ValueError: predict of Twos must return only 0 and 1; got"),
+        ("Leaving", "SystemExit: 3"),
+        ("Interrupting", "KeyboardInterrupt"),
+    ],
+)
+def test_classifiers_that_misbehave_have_failed(tmp_path, stub, error):
+    made = study(
+        {"estimator": f"study_stubs.{stub}"}, {"estimator": Frequencies()}, protocol={"folds": 2}
+    )
+    outcomes = run_study(made, tmp_path / "results.sqlite")
+    assert [outcome.status for outcome in outcomes] == ["failed"] * 2 + ["done"] * 2
+    assert outcomes[0].error.startswith(error)
 
 
 def test_classifiers_without_scores_are_measured_by_their_labels(tmp_path):

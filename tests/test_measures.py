@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.dummy import DummyClassifier
 from sklearn.metrics import roc_auc_score
 
 from skml_odm import MLODM
-from skml_odm.study.measures import MEASURES, OF_ACCURACY, LabelScorer, label_measures
+from skml_odm.study.measures import COSTS, MEASURES, OF_ACCURACY, LabelScorer, label_measures
 
 
 def measures_by_definition(y, scores, predicted):
@@ -77,6 +76,43 @@ def test_scorers_prefer_what_is_better(measure):
 
 
 def test_scorers_need_scores():
-    with pytest.raises(TypeError, match="one column per label"):
-        fitted = DummyClassifier().fit([[0], [1]], [[0, 1], [1, 0]])
-        LabelScorer("ranking_loss")(fitted, np.zeros((2, 1)), np.array([[0, 1], [1, 0]]))
+    X, y = np.zeros((2, 1)), np.array([[0, 1], [1, 0]])
+    with pytest.raises(TypeError, match=r"one column per label; got shape \(2, 3\)"):
+        LabelScorer("ranking_loss")(Constant(np.zeros((2, 3))), X, y)
+    with pytest.raises(ValueError, match="decision_function of Constant must not return NaN"):
+        LabelScorer("ranking_loss")(Constant(np.full((2, 2), np.nan)), X, y)
+
+
+def test_scorers_need_labels():
+    X, y = np.zeros((2, 1)), np.array([[0, 1], [1, 0]])
+    for wrong in (2 * y, y + 0.5, y * np.nan):
+        with pytest.raises(ValueError, match=r"predict of Constant must (return only 0 and 1|not)"):
+            LabelScorer("micro_f1")(Constant(wrong), X, y)
+    with pytest.raises(TypeError, match="predict of Constant must return one row per sample"):
+        LabelScorer("micro_f1")(Constant(y[:1]), X, y)
+
+
+class Constant:
+    """Always the same answer."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def predict(self, X):
+        return self.answer
+
+    decision_function = predict
+
+
+def test_a_single_label():
+    """scikit-learn's measures would take it for two classes."""
+    y = np.array([[1], [1], [0], [0], [0]])
+    predicted = np.array([[1], [0], [1], [0], [0]])
+    found = label_measures(y, predicted + 0.5, predicted)
+    assert found["micro_f1"] == found["macro_f1"] == 0.5
+    assert found["example_f1"] == found["subset_accuracy"] == 1 - found["hamming_loss"] == 0.6
+
+
+def test_every_measure_is_either_of_accuracy_or_a_cost():
+    assert set(OF_ACCURACY) | set(COSTS) == set(MEASURES)
+    assert set(OF_ACCURACY).isdisjoint(COSTS)

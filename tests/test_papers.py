@@ -57,9 +57,10 @@ def test_outcomes_as_text(study_of, tmp_path, monkeypatch):
     assert known == replace(outcome, margins=[], facts=known.facts)
     assert known.facts["started"] == outcome.facts["started"]
     # what is there is left alone
-    there.save(key, replace(known, parameters={"C": 2.0}))
-    results.read_outcomes(text, there)
-    assert finished(study, there)[0].parameters == {"C": 2.0}
+    elsewhere = Store(tmp_path / "elsewhere.sqlite")
+    elsewhere.save(key, replace(known, parameters={"C": 2.0}))
+    results.read_outcomes(text, elsewhere)
+    assert finished(study, elsewhere)[0].parameters == {"C": 2.0}
 
 
 def figures(paper):

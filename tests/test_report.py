@@ -351,3 +351,31 @@ def test_without_matplotlib(study, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"skml-odm\[study\]"):
         write_report(study, tmp_path, title="")
+
+
+def with_processor_seconds(outcome):
+    seconds = {"fit_processor_seconds": 0.5, "predict_processor_seconds": 0.1}
+    return replace(outcome, measures={**outcome.measures, **seconds})
+
+
+def test_processor_seconds_are_shown_where_all_results_have_them(tmp_path):
+    old = fake_study(3, 3, 3, with_failures=False)
+    new = [with_processor_seconds(each) for each in old]
+    mixed = [*new[:5], *old[5:]]
+    failure = failed(new[0].data, new[0].classifier, new[0].fold)
+    for number, (outcomes, shown, hidden) in enumerate(
+        [
+            (old, "fit seconds", "fit, processor seconds"),
+            (new, "fit, processor seconds", "fit seconds"),
+            ([failure, *new[1:]], "fit, processor seconds", "fit seconds"),
+        ]
+    ):
+        paths = write_report(outcomes, tmp_path / str(number), title="t")
+        text = paths["report.md"].read_text().lower()
+        assert shown in text
+        assert hidden not in text
+        assert "fit_seconds" in paths["results.csv"].read_text()
+        table = format_table([each for each in outcomes if each.data == outcomes[1].data])
+        assert shown in table
+        assert hidden not in table
+    assert {"fit_seconds", "fit_processor_seconds"} <= set(Summary(mixed).shown_measures)

@@ -10,7 +10,7 @@ import time
 import joblib
 import numpy as np
 import pytest
-from small_studies import study
+from small_studies import has_outcomes, study
 from study_stubs import Sleeping
 
 from skml_odm.datasets import DataSet
@@ -121,27 +121,37 @@ def test_rows_and_labels_that_a_protocol_drops():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_processes_end_with_the_study(tmp_path, n_jobs):
-    """A killed study leaves no process behind that goes on computing."""
+def test_nothing_is_left_of_a_killed_study(tmp_path, n_jobs):
+    """No process that computes, none that waits for work, and no data set in a file."""
     script = (
         "import sys; sys.path.insert(0, sys.argv[2]); import test_run as t;"
-        "t.run_study(t.study({'name': 's', 'estimator': t.Sleeping(seconds=300.0)},"
-        f"protocol={{'folds': 4}}), sys.argv[1], n_jobs={n_jobs})"
+        "stubs = [{'name': str(s), 'estimator': t.Sleeping(seconds=s)} for s in (0.0, 300.0)];"
+        f"t.run_study(t.study(*stubs, protocol={{'kind': 'random'}}), sys.argv[1], n_jobs={n_jobs})"
     )
-    arguments = [sys.executable, "-c", script, tmp_path / "r.sqlite", os.path.dirname(__file__)]
+    store = tmp_path / "r.sqlite"
+    arguments = [sys.executable, "-c", script, store, os.path.dirname(__file__)]
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
     # not in the folder of the sources, which may not be compiled
-    with subprocess.Popen(arguments, start_new_session=True, cwd=tmp_path) as process:
+    with subprocess.Popen(
+        arguments, start_new_session=True, cwd=tmp_path, env=environment
+    ) as process:
         group = process.pid
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and len(answering(group)) < n_jobs:
+        while time.monotonic() < deadline and not has_outcomes(store, 1):
             time.sleep(0.1)
-        assert len(answering(group)) == n_jobs
+        # one of two workers has nothing to do any more
         time.sleep(3.0)
+        assert len(answering(group)) == n_jobs
+        assert list(tmp_path.glob("**/*.joblib"))
         process.kill()
     deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and answering(group):
+    while time.monotonic() < deadline and members(group):
         time.sleep(0.1)
-    assert answering(group) == []
+    assert members(group) == []
+    assert list(tmp_path.glob("**/*.joblib")) == []
+    assert list(temporary.glob("skml-odm-*")) == []
 
 
 def answering(group):

@@ -7,9 +7,13 @@ import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.datasets import make_multilabel_classification
-from sklearn.linear_model import RidgeClassifier
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from skmultilearn.adapt import MLkNN
@@ -17,7 +21,7 @@ from skmultilearn.problem_transform import BinaryRelevance, LabelPowerset
 
 from skml_odm import MLODM
 from skml_odm.study import label_scores_of
-from skml_odm.study.scores import NoScoresError
+from skml_odm.study.scores import NoScoresError, labels_of
 
 
 def host_is_current():
@@ -147,6 +151,53 @@ def test_classifiers_without_scores_are_refused(data):
         label_scores_of(LabelPowerset(make_pipeline(LinearSVC())).fit(X, y), X)
     with pytest.raises(NoScoresError, match="LabelPowerset"):
         label_scores_of(LabelPowerset(LinearSVC()).fit(X, y), X)
-    # scikit-learn's multi-output classifiers return a list with one matrix per label
-    with pytest.raises(TypeError, match=r"one column per label; got shape \(4, 90, 2\)"):
-        label_scores_of(KNeighborsClassifier().fit(X, y), X)
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        KNeighborsClassifier(),
+        ExtraTreesClassifier(n_estimators=10, random_state=0),
+        MultiOutputClassifier(LogisticRegression()),
+        make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3, random_state=0)),
+        DummyClassifier(strategy="prior"),
+    ],
+    ids=lambda classifier: type(classifier).__name__,
+)
+def test_probabilities_may_be_a_list_with_a_matrix_per_label(data, classifier):
+    X, y = data
+    fitted = classifier.fit(X[:60], y[:60])
+    expected = [matrix[:, 1] for matrix in fitted.predict_proba(X[60:])]
+    found = label_scores_of(fitted, X[60:], 4)
+    np.testing.assert_array_equal(found, np.transpose(expected))
+
+
+def test_a_list_of_probabilities_of_labels_with_one_class(data):
+    X, y = data
+    y = np.column_stack([np.zeros(len(y), dtype=int), y[:, 0], np.ones(len(y), dtype=int)])
+    scores = label_scores_of(KNeighborsClassifier().fit(X, y), X, 3)
+    assert (scores[:, 0] == 0).all()
+    assert (scores[:, 2] == 1).all()
+    assert len(np.unique(scores[:, 1])) > 2
+
+
+@pytest.mark.parametrize("classifier", [SVC(), KNeighborsClassifier()])
+def test_one_label_of_a_binary_classifier(data, classifier):
+    X, y = data
+    fitted = classifier.fit(X, y[:, 0])
+    scores = label_scores_of(fitted, X, 1)
+    assert scores.shape == (len(X), 1)
+    assert scores[y[:, 0] == 1].mean() > scores[y[:, 0] == 0].mean()
+    np.testing.assert_array_equal(labels_of(fitted, X, 1)[:, 0], fitted.predict(X))
+
+
+def test_a_method_that_is_not_implemented_is_none():
+    class Abstract:
+        def decision_function(self, X):
+            raise NotImplementedError
+
+        def predict_proba(self, X):
+            return X
+
+    X = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(label_scores_of(Abstract(), X), X)

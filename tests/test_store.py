@@ -5,6 +5,8 @@ import multiprocessing
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from collections import Counter
 from contextlib import closing
@@ -16,9 +18,10 @@ from scipy import sparse
 from small_studies import data_set, study
 from study_stubs import Frequencies, Sleeping
 
+from skml_odm.sqlite import StoreError, locked
 from skml_odm.study import run_study
 from skml_odm.study.evaluation import evaluate
-from skml_odm.study.run import _cells, fingerprint, finished
+from skml_odm.study.run import _cells, _with_files, fingerprint, finished
 from skml_odm.study.store import Store
 
 pytest.importorskip("cloudpickle")
@@ -62,9 +65,9 @@ def test_results_do_not_depend_on_the_order_in_memory():
 def test_searches_go_on_where_they_were_stopped(tmp_path):
     made = study({"estimator": "MLODM", "grid": {"C": [0.1, 1.0, 10.0], "gamma": [0.1, 1.0]}})
     store = Store(tmp_path / "results.sqlite")
-    (cell, *_) = _cells(made, made.data[0], tmp_path)
-    cell = replace(cell, checkpoint=str(store.checkpoint(cell.key)))
-    with store.checkpoints():
+    (cell, *_) = _cells(made, made.data[0])
+    with store.workplace() as folder:
+        (cell,) = _with_files([cell], made, store, folder)
         first = evaluate(cell)
         count = "SELECT count(*) FROM results"
         with closing(sqlite3.connect(cell.checkpoint)) as connection, connection:
@@ -148,10 +151,89 @@ def test_store_gives_back_what_it_was_given(tmp_path):
     json.dumps(kept.facts)
 
 
+def test_a_result_is_never_replaced(tmp_path):
+    made = study({"name": "c", "estimator": Frequencies()}, protocol={"kind": "random"})
+    store = Store(tmp_path / "results.sqlite")
+    (cell,) = _cells(made, made.data[0])
+    kept = {}
+    for status in ("failed", "too slow", "failed", "done", "failed", "too slow"):
+        store.save(cell.key, cell.outcome(status=status, error=status))
+        kept[status] = store.load([cell.key])[cell.key].status
+    assert kept == {"failed": "done", "too slow": "done", "done": "done"}
+
+
+def test_one_run_at_a_time(tmp_path):
+    """The second one is told so, and does no harm to the first."""
+    path, log = tmp_path / "results.sqlite", tmp_path / "log"
+    made = study({"name": "c", "estimator": Sleeping(0.1, 0.5, str(log))}, protocol={"folds": 3})
+    seen = []
+
+    def another_run(outcome, total):
+        if not seen:
+            with pytest.raises(StoreError, match=r"one run at a time; another one is.*results"):
+                run_study(made, path)
+        seen.append(outcome)
+        # whoever only reads is not in the way
+        assert len(finished(made, path)) == len(seen)
+
+    run_study(made, path, on_outcome=another_run)
+    assert [outcome.status for outcome in seen] == ["done"] * 3
+    assert len(log.read_text().splitlines()) == 3
+    assert [outcome.status for outcome in run_study(made, path)] == ["done"] * 3
+    assert [file.name for file in tmp_path.glob("results*")] == ["results.sqlite"]
+
+
+def test_locks_end_with_their_process(tmp_path):
+    path = tmp_path / "folder" / "lock"
+    code = (
+        "import sys, time; from skml_odm.sqlite import locked\n"
+        "with locked(sys.argv[1], 'in use'): print('in', flush=True); time.sleep(60)"
+    )
+    arguments = [sys.executable, "-c", code, path]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, cwd=tmp_path) as process:
+        assert process.stdout.readline() == b"in\n"
+        with pytest.raises(StoreError, match="in use"), locked(path, "in use"):
+            pass
+        process.kill()
+    with locked(path, "in use"):
+        assert path.exists()
+    assert not path.exists()
+
+
 def test_files_that_are_no_store_are_refused(tmp_path):
     path = tmp_path / "results.sqlite"
-    path.write_text("this is no database, and long enough to be seen as something else" * 20)
-    with pytest.raises(ValueError, match=r"must be an SQLite file.*results.sqlite"):
-        Store(path)
-    with pytest.raises(ValueError, match="existing folder"):
+    with pytest.raises(StoreError, match="existing folder"):
         Store(tmp_path / "nowhere" / "results.sqlite")
+    path.write_text("this is no database, and long enough to be seen as something else" * 20)
+    with pytest.raises(StoreError, match=r"must be an SQLite file.*results.sqlite"):
+        Store(path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(StoreError, match=r"must be an SQLite file.*results.sqlite"):
+        Store(path)
+
+
+@pytest.mark.parametrize("table", ["bookmarks (url TEXT)", "outcomes (key TEXT, value TEXT)"])
+def test_databases_of_other_programs_are_refused(tmp_path, table):
+    path = tmp_path / "results.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"CREATE TABLE {table}")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="database of another program"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_damaged_stores_are_refused(tmp_path):
+    made = study({"name": "c", "estimator": Frequencies()}, protocol={"folds": 8})
+    path = tmp_path / "results.sqlite"
+    run_study(made, path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(StoreError, match=r"must be an SQLite file.*malformed"):
+        finished(made, path)
+    path.write_bytes(whole)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE outcomes SET measures = '{'")
+    with pytest.raises(StoreError, match="is damaged"):
+        finished(made, path)

@@ -2,10 +2,8 @@
 
 import json
 import os
-import sqlite3
-from contextlib import closing
 
-from ..sqlite import connect
+from ..sqlite import opened
 from .identity import identity
 
 # tables and their columns
@@ -26,17 +24,11 @@ class Checkpoint:
         self.path = path
         self._check_path()
         fingerprint = identity(search)
-        try:
-            with closing(self._connect()) as connection, connection:
-                # nobody else makes the tables at the same time, and a kill leaves none or all
-                connection.execute("BEGIN IMMEDIATE")
-                self._check_tables(connection)
-                self._register(connection, fingerprint)
-        except sqlite3.Error as error:
-            raise ValueError(
-                "checkpoint must be an SQLite file that can be written, or a new one; got "
-                f"{str(path)!r} ({error})."
-            ) from error
+        with self._opened() as connection:
+            # nobody else makes the tables at the same time, and a kill leaves none or all
+            connection.execute("BEGIN IMMEDIATE")
+            self._check_tables(connection)
+            self._register(connection, fingerprint)
 
     def _check_path(self):
         """SQLite takes an empty name and ":memory:" for files that are gone in the end."""
@@ -74,7 +66,7 @@ class Checkpoint:
     def load(self, candidates):
         """Finished results by (index of the candidate, fold)."""
         index = {identity(candidate): i for i, candidate in enumerate(candidates)}
-        with closing(self._connect()) as connection:
+        with self._opened() as connection:
             rows = connection.execute("SELECT candidate, fold, result FROM results").fetchall()
         return {(index[key], fold): json.loads(text) for key, fold, text in rows if key in index}
 
@@ -84,8 +76,8 @@ class Checkpoint:
             (identity(candidate), outcome.task.fold, json.dumps(result, default=float))
             for candidate, result in zip(outcome.task.candidates, outcome.results, strict=False)
         ]
-        with closing(self._connect()) as connection, connection:
+        with self._opened() as connection:
             connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", rows)
 
-    def _connect(self):
-        return connect(self.path, "checkpoint")
+    def _opened(self):
+        return opened(self.path, "checkpoint")

@@ -10,13 +10,15 @@ import threading
 from .evaluation import evaluate
 from .outcome import FAILED
 from .process import READY
+from .store import remove_abandoned_data
 
 
 def outcome(pickled):
     """Either the values of a cell's outcome, or those of a failure."""
     try:
         return evaluate(pickle.loads(pickled))
-    except Exception as error:
+    except BaseException as error:
+        # a classifier's SystemExit is a failure of that classifier, like any other
         text = " ".join(f"{type(error).__name__}: {error}".split())
         return {"status": FAILED, "error": text[:500]}
 
@@ -31,11 +33,15 @@ def main():
     cells: queue.Queue = queue.Queue()
 
     def listen():
+        folder = None
         try:
             while True:
-                cells.put(pickle.load(sys.stdin.buffer))
+                folder, cell = pickle.load(sys.stdin.buffer)
+                cells.put(cell)
         except EOFError:
             # the study is gone, perhaps killed: what is under way here is of no use
+            if folder is not None:
+                remove_abandoned_data(folder)
             os._exit(1)
 
     threading.Thread(target=listen, daemon=True).start()

@@ -8,12 +8,14 @@ from typing import Any
 
 from .. import __version__
 from ..datasets import DataFileError, data_sheet, load_data
+from ..sqlite import StoreError
 from .definition import read_study
 from .estimators import DefinitionError
 from .outcome import DONE
 from .report import write_report
 from .run import prepared, run_study
 from .standard import standard_study
+from .store import Store
 from .table import format_table
 from .template import TEMPLATE
 
@@ -33,15 +35,23 @@ def main(arguments=None):
     Returns
     -------
     int
-        The exit code: 1 if a classifier failed somewhere, 2 if a file or a setting is wrong, 130
-        after Ctrl-C.
+        The exit code: 1 if a classifier failed somewhere, 2 if a file or a setting is wrong or
+        cannot be used, 130 after Ctrl-C.
     """
     options = _parser().parse_args(arguments)
     try:
         return options.run(options)
-    except (DataFileError, DefinitionError, ImportError) as error:
-        print(f"skml-odm: {' '.join(str(error).split())}", file=sys.stderr)
-        return WRONG_INPUT
+    except (DataFileError, DefinitionError, StoreError, ImportError) as error:
+        return _refuse(error)
+    except OSError as error:
+        # no space, no permission, too many files
+        where = f"{error.filename}: " if error.filename else ""
+        return _refuse(f"{where}{error.strerror or error}")
+
+
+def _refuse(message):
+    print(f"skml-odm: {' '.join(str(message).split())}", file=sys.stderr)
+    return WRONG_INPUT
 
 
 def _parser():
@@ -70,7 +80,9 @@ def _parser():
         "--jobs", type=int, default=1, metavar="N", help="workers; -1 for all cores (default: 1)"
     )
     compare.add_argument(
-        "--dask", metavar="ADDRESS", help="address of a Dask scheduler whose workers do the fits"
+        "--dask",
+        metavar="ADDRESS",
+        help="address of a Dask scheduler whose workers do the fits and see the folder",
     )
     compare.add_argument(
         "--folder",
@@ -139,6 +151,7 @@ def _compare(options):
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DefinitionError(f"--folder: {folder} cannot be made ({error.strerror}).") from error
+    store = Store(folder / "results.sqlite")
     sheets = _sheets(study)
     for sheet in sheets:
         for warning in sheet.warnings:
@@ -154,7 +167,7 @@ def _compare(options):
 
             found = run_study(
                 study,
-                folder / "results.sqlite",
+                store,
                 n_jobs=options.jobs if options.dask is None else -1,
                 retry=options.retry,
                 on_outcome=keep,

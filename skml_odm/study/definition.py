@@ -5,11 +5,17 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ..datasets import DataFileError, load_data
+from ..datasets import DataFileError, DataSet, load_data
 from ..datasets.selection import labelled_rows, swap_split, without_labels
 from ..validation import check_bool, check_choice, check_real
 from .cell import Classifier, Tuning
-from .estimators import DefinitionError, make_estimator, make_value
+from .estimators import (
+    DefinitionError,
+    check_values,
+    make_estimator,
+    make_value,
+    parameters_of,
+)
 from .protocol import Protocol
 
 ENTRIES = ("title", "data", "classifiers", "protocol", "tuning", "time_limit", "curves", "control")
@@ -176,8 +182,13 @@ def _module(*names):
 
 
 def _data_set(entry, where, folder):
-    if not isinstance(entry, str | dict | list):
+    if isinstance(entry, DataSet):
         return entry
+    if not isinstance(entry, str | dict | list):
+        raise DefinitionError(
+            f"{where} must be a file, a name, a pair of files or a table with a source; "
+            f"got {entry!r}."
+        )
     options: dict[str, Any] = dict(entry) if isinstance(entry, dict) else {"source": entry}
     if "source" not in options:
         raise DefinitionError(f"{where} must have a source; got {sorted(options)}.")
@@ -219,6 +230,7 @@ def _classifier(entry, where):
     _only(where, entry, OF_A_CLASSIFIER)
     definition = {key: entry[key] for key in ("estimator", "parameters") if key in entry}
     estimator = make_estimator(definition, where)
+    check_values(estimator, {}, f"{where}.parameters")
     name = entry.get("name", type(estimator).__name__)
     grid, final = entry.get("grid", {}), entry.get("final", {})
     special = {key: entry.get(key, {}) for key in ("on_data", "grid_on_data")}
@@ -232,6 +244,7 @@ def _classifier(entry, where):
         *((table, f"on_data.{key}") for key, table in special["on_data"].items()),
     ]:
         _check_parameters(estimator, table, f"{where}.{place}")
+        check_values(estimator, make_value(table, where), f"{where}.{place}")
     for table, place in [
         (grid, "grid"),
         *((table, f"grid_on_data.{key}") for key, table in special["grid_on_data"].items()),
@@ -247,17 +260,32 @@ def _check_grid(estimator, grid, where):
     """Raise unless this is a table of lists of parameters, or a list of such tables."""
     for part in grid if isinstance(grid, list) else [grid]:
         _check_parameters(estimator, part, where)
-        for key, values in make_value(part, where).items():
+        values_of = make_value(part, where)
+        for key, values in values_of.items():
             if not isinstance(values, list) or not values:
                 raise DefinitionError(f"{where}.{key} must be a list of values; got {values!r}.")
+        first = {key: values[0] for key, values in values_of.items()}
+        for key, values in values_of.items():
+            for value in values:
+                _check_candidates(estimator, {key: value}, {**first, key: value}, f"{where}.{key}")
+
+
+def _check_candidates(estimator, alone, with_others, where):
+    """Raise unless a value of a grid suits alone, or together with the first values of others."""
+    try:
+        check_values(estimator, alone, where)
+    except DefinitionError:
+        check_values(estimator, with_others, where)
 
 
 def _check_parameters(estimator, values, where):
     """Raise unless this is a table of parameters of the estimator."""
     if not isinstance(values, dict):
         raise DefinitionError(f"{where} must be a table; got {values!r}.")
-    make_value(values, where)
-    known = estimator.get_params()
+    values = make_value(values, where)
+    if not values:
+        return
+    known = parameters_of(estimator, where)
     for name in values:
         if name not in known:
             allowed = ", ".join(sorted(known))

@@ -1,11 +1,9 @@
 """A cell evaluated: rows scaled, parameters chosen on the training part, fitted, measured."""
 
-import platform
 import warnings
 from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import joblib
@@ -19,12 +17,13 @@ from ..base import LabelRanker
 from ..datasets import add_candidate_noise
 from ..kernel_model import KernelModel
 from ..search import PathSearchCV
+from .clock import Clock
 from .estimators import make_estimator, make_value, seeded
 from .measures import LabelScorer, label_measures
 from .memory import PeakMemory
-from .observation import certificate, convergence, margin_quantiles, plain, versions
+from .observation import certificate, convergence, hardware, margin_quantiles, plain, versions
 from .one_label import INSIDE, OfClasses, OneLabel, classes_of
-from .scores import NoScoresError, as_dense, label_scores_of
+from .scores import NoScoresError, as_dense, label_scores_of, labels_of
 
 
 def evaluate(cell):
@@ -53,27 +52,25 @@ def evaluate(cell):
         "seed": seed,
         "n_train": len(cell.train),
         "n_test": len(cell.test),
-        "test_share": len(cell.test) / len(cell.train),
         "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "machine": platform.machine(),
+        **hardware(),
         **versions(),
     }
     with warnings.catch_warnings(record=True) as caught, PeakMemory() as memory:
         warnings.simplefilter("always")
-        start = perf_counter()
+        clock = Clock()
         parameters = _choose(cell, model, X_train, y_train, facts) if cell.grid else {}
-        facts["search_seconds"] = perf_counter() - start if cell.grid else 0.0
-        start = perf_counter()
+        facts["search_seconds"], facts["search_processor_seconds"] = clock.lap()
         final = make_value(cell.classifier.final, "final")
         fitted = _with(model, {**parameters, **final}).fit(X_train, y_train)
-        fit_seconds = perf_counter() - start
-        start = perf_counter()
-        scores = _scores(fitted, X_test)
-        predicted = as_dense(fitted.predict(X_test))
-        predict_seconds = perf_counter() - start
+        fit_time = clock.lap()
+        scores = _scores(fitted, X_test, y_test.shape[1])
+        predicted = labels_of(fitted, X_test, y_test.shape[1])
+        predict_time = clock.lap()
     facts["warnings"] = sorted({f"{w.category.__name__}: {w.message}"[:300] for w in caught})[:5]
     measures = label_measures(y_test, scores, predicted)
-    measures["fit_seconds"], measures["predict_seconds"] = fit_seconds, predict_seconds
+    for task, time in (("fit", fit_time), ("predict", predict_time)):
+        measures[f"{task}_seconds"], measures[f"{task}_processor_seconds"] = time
     measures["peak_megabytes"] = memory.megabytes
     parts = X_train, y_train, X_test, y_test
     return {
@@ -111,10 +108,10 @@ def _with(model, parameters):
     return model.set_params(**parameters) if parameters else model
 
 
-def _scores(fitted, X):
-    """Scores of labels, or None of a classifier that has none."""
+def _scores(fitted, X, n_labels):
+    """Scores of labels, or None for a classifier that has none."""
     try:
-        return label_scores_of(fitted, X)
+        return label_scores_of(fitted, X, n_labels)
     except NoScoresError:
         return None
 

@@ -2,9 +2,12 @@
 
 import platform
 import warnings
+from contextlib import suppress
 from functools import lru_cache
 from importlib import metadata
+from pathlib import Path
 
+import joblib
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
@@ -79,3 +82,22 @@ def versions():
         except metadata.PackageNotFoundError:
             continue
     return found
+
+
+@lru_cache(maxsize=1)
+def hardware():
+    """What times depend on: the processor, its cores that may be used, the operating system."""
+    return {
+        "processor": _processor(),
+        "cores": joblib.cpu_count(),
+        "system": platform.platform(),
+    }
+
+
+def _processor():
+    """The model of the processor, as far as the system tells."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

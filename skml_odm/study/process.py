@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import cache
 from typing import Any
 
 import cloudpickle
@@ -30,6 +31,33 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 def this_process():
     """Where the study runs, for workers that are to end with it."""
     return platform.node(), os.getpid()
+
+
+def end_with(owner):
+    """Have this process end with the study, if the study started it.
+
+    Idle workers of joblib would wait for minutes after a study was killed.
+
+    Parameters
+    ----------
+    owner : pair of str and int
+        As ``this_process`` returns it.
+    """
+    if owner == (platform.node(), os.getppid()):
+        _watch(owner[1])
+
+
+@cache
+def _watch(parent):
+    """Start to look, once, whether the parent of this process is still there."""
+
+    def look():
+        # a process whose parent has ended gets another one
+        while os.getppid() == parent:
+            time.sleep(LOOK_AFTER)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
 
 
 def run_cell(cell, time_limit=None, owner=None):
@@ -81,7 +109,8 @@ class CellProcess:
         """The outcome of a cell; "too slow" after the time limit."""
         try:
             # bytes within bytes: what cannot be loaded there spoils no later message
-            pickle.dump(cloudpickle.dumps(cell), self._process.stdin)
+            message = os.path.dirname(cell.path), cloudpickle.dumps(cell)
+            pickle.dump(message, self._process.stdin)
             self._process.stdin.flush()
             answer = self._next(time_limit, owner)
         except queue.Empty:

@@ -1,10 +1,9 @@
 """A study under way: cells, those that are finished, and the workers."""
 
 import json
-import tempfile
+from contextlib import nullcontext
 from dataclasses import replace
 from hashlib import sha256
-from pathlib import Path
 
 import joblib
 import numpy as np
@@ -15,8 +14,8 @@ from ..parallel import streaming
 from ..validation import canonical
 from .cell import Cell, describe
 from .outcome import DONE, TOO_SLOW
-from .process import run_cell, this_process
-from .store import Store
+from .process import end_with, run_cell, this_process
+from .store import DATA, Store
 
 
 def run_study(study, store, *, n_jobs=None, retry=False, on_outcome=None):
@@ -28,8 +27,8 @@ def run_study(study, store, *, n_jobs=None, retry=False, on_outcome=None):
     store : path-like or Store
         Where outcomes are kept, each as soon as it is there. What is in it is not run again.
     n_jobs : int, optional
-        Workers of joblib; any of its backends serves. Data sets are handed over in files, so the
-        workers of a cluster need the same folder of temporary files.
+        Workers of joblib; any of its backends serves. Data sets are handed over in files beside
+        the store, so the workers of a cluster need to see its folder.
     retry : bool, default=False
         Whether to run cells again that failed or were too slow.
     on_outcome : callable, optional
@@ -39,28 +38,37 @@ def run_study(study, store, *, n_jobs=None, retry=False, on_outcome=None):
     -------
     list of Outcome
         In the order of the study's data sets, classifiers and folds.
+
+    Raises
+    ------
+    StoreError
+        If the store cannot be used, or if another run is working on it.
     """
     store = store if isinstance(store, Store) else Store(store)
-    with tempfile.TemporaryDirectory(prefix="skml-odm-") as folder:
-        cells = [cell for data in study.data for cell in _cells(study, data, Path(folder))]
-        known = {
+    cells = [cell for data in study.data for cell in _cells(study, data)]
+
+    def usable():
+        """Outcomes in the store that need not be computed again."""
+        return {
             key: outcome
             for key, outcome in store.load(cell.key for cell in cells).items()
             if not ((retry and outcome.status != DONE) or _had_less_time(outcome, study.time_limit))
         }
-        tell = on_outcome or (lambda outcome, total: None)
+
+    tell = on_outcome or (lambda outcome, total: None)
+    # what is finished can be read where nothing can be written
+    is_finished = len(usable()) == len(cells)
+    with nullcontext() if is_finished else store.workplace() as folder:
+        # a run that has just ended may have added some
+        known = usable()
         for outcome in known.values():
             tell(outcome, len(cells))
-        todo = [
-            replace(cell, checkpoint=str(store.checkpoint(cell.key)))
-            for cell in cells
-            if cell.key not in known
-        ]
-        with store.checkpoints():
-            for key, outcome in _outcomes(todo, study.time_limit, n_jobs):
-                store.save(key, outcome)
-                known[key] = outcome
-                tell(outcome, len(cells))
+        todo = [cell for cell in cells if cell.key not in known]
+        todo = _with_files(todo, study, store, folder)
+        for key, outcome in _outcomes(todo, study.time_limit, n_jobs):
+            store.save(key, outcome)
+            known[key] = outcome
+            tell(outcome, len(cells))
     return [known[cell.key] for cell in cells]
 
 
@@ -77,33 +85,41 @@ def keys_of(study):
     return [cell.key for data in study.data for cell in _cells(study, data)]
 
 
-def _cells(study, data, folder=None):
-    """The cells of one data set; its rows are put into the folder for them."""
+def _cells(study, data):
+    """The cells of one data set, without the files that a run gives them."""
     data = prepared(data, study.protocol)
-    path = ""
-    if folder is not None:
-        path = str(folder / f"{len(list(folder.iterdir()))}.joblib")
-        joblib.dump(data, path)
     rows = fingerprint(data)
     splits = study.protocol.splits(data)
     for classifier in study.classifiers:
         for fold, (train, test) in enumerate(splits, start=1):
-            with_curve = study.curves and fold == 1
             cell = Cell(
-                "",
-                data.name,
-                path,
-                classifier,
-                fold,
-                train,
-                test,
-                study.protocol,
-                study.tuning,
-                with_curve,
+                key="",
+                data=data.name,
+                # workers keep what they have loaded by its name: other rows, another name
+                path=f"{rows}{DATA}",
+                classifier=classifier,
+                fold=fold,
+                train=train,
+                test=test,
+                protocol=study.protocol,
+                tuning=study.tuning,
+                with_curve=study.curves and fold == 1,
             )
             text = json.dumps([rows, describe(cell)], sort_keys=True, default=joblib.hash)
             parts = text.encode(), np.asarray(train).tobytes(), np.asarray(test).tobytes()
             yield replace(cell, key=sha256(b"|".join(parts)).hexdigest())
+
+
+def _with_files(cells, study, store, folder):
+    """The cells with the files that they need; their data sets are written to the folder."""
+    wanted = {cell.data: folder / cell.path for cell in cells}
+    for data in study.data:
+        if data.name in wanted:
+            joblib.dump(prepared(data, study.protocol), wanted[data.name])
+    return [
+        replace(cell, path=str(wanted[cell.data]), checkpoint=str(store.checkpoint(cell.key)))
+        for cell in cells
+    ]
 
 
 def fingerprint(data):
@@ -149,6 +165,7 @@ def _outcomes(cells, time_limit, n_jobs):
 
 
 def _run(cell, time_limit, owner):
+    end_with(owner)
     outcome = run_cell(cell, time_limit, owner)
     facts = {**outcome.facts, "time_limit": time_limit}
     return cell.key, replace(outcome, facts=facts)

@@ -17,17 +17,52 @@ def as_dense(matrix):
     return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
 
 
-def label_scores_of(estimator, X):
-    """Scores of all labels from a fitted multi-label classifier: the larger, the more relevant.
-
-    Of ``label_scores``, ``decision_function`` and ``predict_proba`` the first that the estimator
-    has is used. The host's ``BinaryRelevance`` hides the scores of its parts: they are collected
-    here, one column per label.
+def labels_of(estimator, X, n_labels):
+    """Predicted labels of a fitted multi-label classifier.
 
     Parameters
     ----------
     estimator : fitted multi-label classifier
     X : array or sparse matrix of shape (n_samples, n_features)
+    n_labels : int
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_labels)
+        Zeros and ones.
+
+    Raises
+    ------
+    ValueError
+        If the classifier predicts anything else.
+    """
+    predicted = as_dense(estimator.predict(X))
+    if predicted.ndim == 1 and n_labels == 1:
+        predicted = predicted[:, None]
+    _check_shape(estimator, "predict", predicted, (X.shape[0], n_labels))
+    wrong = ~np.isin(predicted, (0, 1))
+    if wrong.any():
+        raise ValueError(
+            f"predict of {type(estimator).__name__} must return only 0 and 1; "
+            f"got {predicted[wrong][0]!r}."
+        )
+    return predicted.astype(int)
+
+
+def label_scores_of(estimator, X, n_labels=None):
+    """Scores of all labels from a fitted multi-label classifier: the larger, the more relevant.
+
+    They come from the first of these methods that the estimator has: ``label_scores``,
+    ``decision_function``, ``predict_proba``. scikit-learn's ``predict_proba`` may be a list with
+    the probabilities of each label's classes. The host's ``BinaryRelevance`` hides the scores of
+    its parts: they are collected here, one column per label.
+
+    Parameters
+    ----------
+    estimator : fitted multi-label classifier
+    X : array or sparse matrix of shape (n_samples, n_features)
+    n_labels : int, optional
+        To be checked, and to tell one label with two classes from two labels.
 
     Returns
     -------
@@ -36,7 +71,7 @@ def label_scores_of(estimator, X):
     Raises
     ------
     NoScoresError
-        Of a classifier that only predicts labels.
+        For a classifier that only predicts labels.
     """
     # not isinstance: subclasses in the host give their parts several labels each
     if type(estimator) is BinaryRelevance:
@@ -46,8 +81,10 @@ def label_scores_of(estimator, X):
         if method is None:
             continue
         try:
-            scores = as_dense(method(X))
+            scores = method(X)
             break
+        except NotImplementedError:
+            continue
         except AttributeError as error:
             # the host's have the method even where the classifier inside them has not
             if not _is_missing_method(error):
@@ -57,12 +94,41 @@ def label_scores_of(estimator, X):
             f"estimator must be a BinaryRelevance or have one of the methods "
             f"{', '.join(SCORE_METHODS)} to rank labels; got {type(estimator).__name__}."
         )
-    if scores.ndim != 2 or len(scores) != X.shape[0]:
-        raise TypeError(
-            f"{name} of {type(estimator).__name__} must return one row per sample and one column "
-            f"per label; got shape {scores.shape} for {X.shape[0]} samples."
-        )
+    if isinstance(scores, list):
+        scores = _of_class_one(scores, getattr(estimator, "classes_", None))
+    scores = as_dense(scores)
+    if n_labels == 1 and scores.ndim == 1:
+        scores = scores[:, None]
+    elif n_labels == 1 and scores.shape[1:] == (2,):
+        # probabilities of both classes
+        scores = scores[:, 1:]
+    _check_shape(estimator, name, scores, (X.shape[0], n_labels))
     return scores
+
+
+def _of_class_one(probabilities, classes):
+    """Probabilities of class 1 from a list with a matrix per label, rows × classes."""
+    if not isinstance(classes, list):
+        # those of every label
+        classes = [np.arange(2) if classes is None else classes] * len(probabilities)
+    columns = []
+    for matrix, known in zip(map(as_dense, probabilities), classes, strict=True):
+        # a training part may lack a class
+        position = np.flatnonzero(np.asarray(known) == 1)
+        columns.append(matrix[:, position[0]] if len(position) else np.zeros(len(matrix)))
+    return np.column_stack(columns)
+
+
+def _check_shape(estimator, method, values, shape):
+    n_labels = values.shape[1] if shape[1] is None and values.ndim == 2 else shape[1]
+    if values.shape != (shape[0], n_labels):
+        raise TypeError(
+            f"{method} of {type(estimator).__name__} must return one row per sample and one column "
+            f"per label; got shape {values.shape} for {shape[0]} samples"
+            f"{'' if n_labels is None else f' and {n_labels} labels'}."
+        )
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        raise ValueError(f"{method} of {type(estimator).__name__} must not return NaN; it did.")
 
 
 def _is_missing_method(error):

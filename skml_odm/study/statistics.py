@@ -141,7 +141,7 @@ def signed_rank_p_value(differences):
     return float(stats.wilcoxon(differences, zero_method="zsplit").pvalue)
 
 
-def corrected_t_p_value(differences, test_share):
+def corrected_t_p_value(differences, test_to_train):
     """p-value of the corrected resampled t-test, two-sided; None if there are too few folds.
 
     Folds share training rows, so their differences are not independent, and the plain variance
@@ -152,7 +152,7 @@ def corrected_t_p_value(differences, test_share):
     ----------
     differences : array-like of shape (n_folds,)
         Of one measure of two classifiers on the same folds.
-    test_share : float
+    test_to_train : float
         n_test / n_train: 1/9 in ten folds, 1 in two.
 
     Returns
@@ -167,7 +167,7 @@ def corrected_t_p_value(differences, test_share):
     if deviation <= 1e-12 * np.abs(differences).max():
         # always the same difference, or none at all
         return 1.0 if abs(mean) < 1e-12 else 0.0
-    t = mean / (deviation * np.sqrt(1 / n_folds + test_share))
+    t = mean / (deviation * np.sqrt(1 / n_folds + test_to_train))
     return float(2 * stats.t.sf(abs(t), n_folds - 1))
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .measures import MEASURES
+from .measures import MEASURES, PROCESSOR_SECONDS
 from .outcome import DONE, Outcome
 from .statistics import ALPHA, corrected_t_p_value, friedman, ranks_of, signed_rank_p_value
 
@@ -42,6 +42,8 @@ class Summary:
     data, classifiers : list of str
     measures : list of str
         Those that some outcome has, in the order of ``MEASURES``.
+    shown_measures : list of str
+        The same without seconds on the wall where all results have processor seconds.
     """
 
     def __init__(self, outcomes: Iterable[Outcome]):
@@ -64,6 +66,13 @@ class Summary:
         self.outcomes = [outcome for cell in self._cells.values() for outcome in cell]
         present = {key for outcome in self.outcomes for key in outcome.measures}
         self.measures = [measure for measure in MEASURES if measure in present]
+        done = [outcome for outcome in self.outcomes if outcome.status == DONE]
+        hidden = {
+            wall
+            for processor, wall in PROCESSOR_SECONDS.items()
+            if all(processor in outcome.measures for outcome in done)
+        }
+        self.shown_measures = [measure for measure in self.measures if measure not in hidden]
         self._values = {
             (measure, *key): _values_by_fold(cell, measure)
             for measure in self.measures
@@ -201,21 +210,18 @@ class Summary:
     def fold_p_value(self, measure, data, control, other):
         """Corrected resampled t-test over the common folds.
 
-        None with too few of them, or if the outcomes have no fact ``test_share``.
+        None with too few of them, or if the outcomes do not tell the sizes of their parts.
         """
-        share = self.test_share(data)
-        if share is None:
+        ratio = self.test_to_train(data)
+        if ratio is None:
             return None
-        return corrected_t_p_value(self.advantages(measure, data, control, other), share)
+        return corrected_t_p_value(self.advantages(measure, data, control, other), ratio)
 
-    def test_share(self, data):
+    def test_to_train(self, data):
         """n_test / n_train of a data set, averaged over folds; None if unknown."""
-        shares = [
-            outcome.facts["test_share"]
-            for outcome in self.outcomes
-            if outcome.data == data and outcome.facts.get("test_share") is not None
-        ]
-        return float(np.mean(shares)) if shares else None
+        facts = [outcome.facts for outcome in self.outcomes if outcome.data == data]
+        ratios = [each["n_test"] / each["n_train"] for each in facts if "n_train" in each]
+        return float(np.mean(ratios)) if ratios else None
 
     def verdict_of_means(self, measure, data, control, other):
         """Whether the mean of the control wins, to the digits shown.

@@ -50,7 +50,7 @@ def _of_one_data_set(summary):
         for name in summary.classifiers
     ]
     lines = [["", *summary.classifiers], ["folds", *(f"{count} " for count in counts)]]
-    for measure in summary.measures:
+    for measure in summary.shown_measures:
         lines.append([MEASURES[measure][0], *_cells(summary, measure, data)])
     return _aligned(lines)
 

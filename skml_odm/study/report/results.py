@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..measures import MEASURES
+from ..measures import COSTS, MEASURES
 from ..outcome import DONE
 from ..statistics import (
     ALPHA,
@@ -16,8 +16,6 @@ from ..statistics import (
 )
 from ..summary import LOSS, WIN
 from .document import Bullets, Cell, Paragraph, Section, Table, listed, number, p_value_text
-
-COSTS = ("fit_seconds", "predict_seconds", "peak_megabytes")  # shown, but nothing is tested
 
 
 def overview(summary, main_measures):
@@ -121,7 +119,7 @@ def main_measure(summary, measure, control, figures):
 
 def other_measures(summary, main_measures, control):
     """The section with tables of all measures that are not main ones; None if there are none."""
-    rest = [measure for measure in summary.measures if measure not in main_measures]
+    rest = [measure for measure in summary.shown_measures if measure not in main_measures]
     tables = [measure_table(summary, measure, control) for measure in rest]
     return Section("other-measures", "Other measures", tables) if tables else None
 
@@ -294,7 +292,7 @@ def _fold_table(summary, measure, control):
             row.append(Cell(text, p_value, verdict in signs))
         rows.append(row)
     if not any(cell.value is not None for row in rows for cell in row[1:]):
-        if all(summary.test_share(data) is None for data in summary.data):
+        if all(summary.test_to_train(data) is None for data in summary.data):
             reason = "the outcomes do not say how large their test parts are"
         else:
             reason = f"at least {MINIMUM_FOLDS} common folds are needed"

@@ -64,7 +64,7 @@ def write_report(
         "margins.csv": comma_separated.margins(summary),
         "curves.csv": comma_separated.curves(summary),
     }
-    for measure in summary.measures:
+    for measure in summary.shown_measures:
         key = measure.replace("_", "-")
         table = results.measure_table(summary, measure, control)
         texts[f"tables/{key}.tex"] = as_latex(table, key)
