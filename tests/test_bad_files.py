@@ -1,5 +1,9 @@
 """Bad files: one line says which file, which line, what is wrong and what is expected."""
 
+import io
+import time
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -300,6 +304,12 @@ def test_svmlight_without_rows(folder):
 
 
 X, Y = np.ones((3, 2)), np.eye(3, 2)
+
+
+def sparse_labels(shape):
+    return {"Y_data": [1], "Y_indices": [0], "Y_indptr": [0, 1, 1, 1], "Y_shape": shape}
+
+
 NPZ = {
     "NaN": (
         {"X": np.array([[1, 2], [3, np.nan], [1, 1]]), "Y": Y},
@@ -319,7 +329,7 @@ NPZ = {
     "part of a sparse matrix": ({"X_data": [1.0], "Y": Y}, "has no X_indices, a part of sparse X"),
     "texts": (
         {"X": np.array([["a"]]), "Y": Y},
-        "X is not a matrix of numbers (could not convert string to float: np.str_('a'))",
+        "X is not a matrix of numbers (it holds <U1)",
     ),
     "objects": (
         {"X": np.array([[{}]], dtype=object), "Y": Y},
@@ -348,6 +358,27 @@ NPZ = {
     "classes": (
         {"X": X, "y": [0, 1, 2], "classes": ["a", "b"]},
         "y must hold the numbers 0 to 1 of classes",
+    ),
+    "one class": (
+        {"X": X, "y": [0, 0, 0], "classes": "a"},
+        "classes must have one dimension; got shape ()",
+    ),
+    "complex numbers": (
+        {"X": X + 1j, "Y": Y},
+        "X is not a matrix of numbers (it holds complex128)",
+    ),
+    "dates": (
+        {"X": np.zeros((3, 1), dtype="datetime64[D]"), "Y": Y},
+        "X is not a matrix of numbers (it holds datetime64[D])",
+    ),
+    "too many labels": (
+        {"X": X, **sparse_labels([3, 10**10])},
+        "Y of shape (3, 10000000000) would take 30 GB of memory; allowed: 4 GB, or more with the "
+        "option max_gigabytes",
+    ),
+    "shape that is none": (
+        {"X": X, **sparse_labels([3.0, np.inf])},
+        "Y is not a matrix of numbers (cannot convert float infinity to integer)",
     ),
 }
 
@@ -379,7 +410,8 @@ def test_sources(folder):
         "t.xlsx: option format must be one of arff, csv, svmlight, npz; got 'xlsx'"
     )
     assert message_of(folder, "t.csv", "x,L\n1,0\n", xml="t.xml") == (
-        "t.csv: option xml is not for csv files; allowed: labels, nominal, sep, encoding"
+        "t.csv: option xml is not for csv files; allowed: labels, nominal, sep, encoding, "
+        "max_gigabytes"
     )
     assert message("digits", labels=2) == "digits: option labels is not for the set digits"
     with pytest.raises(ValueError, match=r"source must be one file or a pair of them; got 3\."):
@@ -461,3 +493,141 @@ def test_pairs_with_a_split_of_their_own(folder):
     assert message(["t.npz", "t.npz"]) == (
         "t.npz: has a split or candidates of its own; a plain file is expected"
     )
+
+
+def test_npz_that_is_npy(folder):
+    np.save(folder / "t.npy", np.zeros((3, 2)))
+    (folder / "t.npy").rename("t.npz")
+    assert message("t.npz") == "t.npz: is not a complete npz file of NumPy"
+
+
+def test_damaged_npz_files_hold_no_objects(folder):
+    """Whatever byte is wrong; without its magic number NumPy takes an array for a pickle."""
+    np.savez(folder / "t.npz", X=np.ones((3, 1)), Y=np.array([[0], [1], [1]]))
+    content = (folder / "t.npz").read_bytes()
+    for start in range(0, len(content), 3):
+        damaged = content[:start] + bytes(255 - byte for byte in content[start : start + 8])
+        (folder / "u.npz").write_bytes(damaged + content[start + 8 :])
+        try:
+            load_data("u.npz")
+        except DataFileError as error:
+            assert "Python objects" not in str(error)
+
+
+def test_npz_of_zeros_that_would_fill_the_memory(folder):
+    np.savez_compressed(folder / "t.npz", X=np.zeros((1000, 1000)))
+    assert (folder / "t.npz").stat().st_size < 20_000
+    assert message("t.npz", max_gigabytes=0.001) == (
+        "t.npz: its content would take 0.008 GB of memory; allowed: 0.001 GB, or more with the "
+        "option max_gigabytes"
+    )
+
+
+def test_npz_that_promises_more_than_it_has(folder):
+    header = io.BytesIO()
+    description = {"descr": "<f8", "fortran_order": False, "shape": (10**9, 10**9)}
+    np.lib.format.write_array_header_1_0(header, description)
+    with zipfile.ZipFile(folder / "t.npz", "w") as archive:
+        archive.writestr("X.npy", header.getvalue() + bytes(80))
+    assert message("t.npz") == "t.npz: is not a complete npz file of NumPy"
+
+
+def test_svmlight_numbers_that_are_too_large(folder):
+    assert message_of(folder, "t.svm", "1 1:1\n2 2147483648:1\n").startswith("t.svm:2: ")
+    assert message_of(folder, "t.svm", "1 1:1\n2 99999999999999999999:1\n").startswith("t.svm:2: ")
+    assert message_of(folder, "t.svm", "1 1:1\nnan 1:1\n").startswith(
+        "t.svm:2: a label is not finite"
+    )
+    assert message_of(folder, "t.svm", "1 2000000000:1\n") == (
+        "t.svm: 2000000000 features would take 16 GB of memory; allowed: 4 GB, or more with the "
+        "option max_gigabytes"
+    )
+
+
+def test_the_limit_can_be_raised(folder):
+    (folder / "t.svm").write_text("1 2000000000:1\n")
+    start = time.process_time()
+    data = load_data("t.svm", max_gigabytes=20)
+    assert time.process_time() - start < 5.0, "nobody asked for the names"
+    assert data.X.shape == (1, 2_000_000_000)
+    assert data.feature_names[-1] == "feature1999999999"
+    assert len(data.feature_names) == 2_000_000_000
+
+
+def test_svmlight_with_a_label_per_row(folder):
+    text = "".join(f"{i} 1:1\n" for i in range(2000))
+    assert message_of(folder, "t.svm", text, max_gigabytes=0.001) == (
+        "t.svm: 2000 rows × 2000 labels would take 0.004 GB of memory; allowed: 0.001 GB, or more "
+        "with the option max_gigabytes"
+    )
+
+
+def test_arff_that_would_fill_the_memory(folder):
+    values = ",".join(f"v{i}" for i in range(1000))
+    head = f"@relation toy\n@attribute x {{{values}}}\n@attribute L {{0,1}}\n@data\n"
+    found = message_of(folder, "t.arff", head + "v1,1\n" * 1000, labels=1, max_gigabytes=0.001)
+    assert found.startswith("t.arff: 1000 rows × 1000 features would take 0.008 GB")
+    columns = "".join(f"@attribute x{i} {{a,b}}\n" for i in range(300))
+    head = f"@relation toy\n{columns}@attribute L {{0,1}}\n@data\n"
+    found = message_of(folder, "t.arff", head + "{}\n" * 1000, labels=1, max_gigabytes=0.001)
+    assert found.startswith("t.arff: 1000 rows × 300 features would take 0.0024 GB")
+    found = message_of(folder, "t.arff", head + "{}\n" * 9000, labels=300, max_gigabytes=0.001)
+    assert found.startswith("t.arff: 9000 rows × 300 labels would take 0.0027 GB")
+
+
+def test_csv_that_would_fill_the_memory(folder):
+    rows = "".join(f"name{i % 1000},{i % 2}\n" for i in range(2000))
+    found = message_of(folder, "t.csv", "x,L\n" + rows, labels=1, max_gigabytes=0.001)
+    assert found.startswith(
+        "t.csv: 2000 rows × 1000 columns, 1000 of them for the values of 'x', would take 0.016 GB"
+    )
+
+
+def test_many_names_take_no_time(folder):
+    names = [f"x{i}" for i in range(40_000)]
+    text = ",".join([*names, "x39999"]) + "\n" + "0," * 40_000 + "1\n"
+    start = time.process_time()
+    found = message_of(folder, "t.csv", text, labels=1)
+    assert found == "t.csv:1: two columns are named 'x39999'; names must differ"
+    for file, own in (("t.npz", names), ("u.npz", [*names[1:], "y"])):
+        np.savez(folder / file, X=np.zeros((1, 40_000)), Y=np.ones((1, 1)), feature_names=own)
+    assert message(["t.npz", "u.npz"]).startswith("u.npz: feature 'y' is not in t.npz")
+    assert time.process_time() - start < 5.0
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "expected"),
+    [
+        ("t.arff", {"labels": 1.5}, "option labels must be a list of names, or how many of the"),
+        ("t.csv", {"labels": [1]}, "option labels must be a list of names, or how many of the"),
+        ("t.csv", {"labels": True}, "option labels must be a list of names, or how many of the"),
+        ("t.arff", {"encoding": None}, "option encoding must be a name; got None"),
+        ("t.arff", {"encoding": "no\0ne"}, "option encoding is not known to Python; got"),
+        ("t.csv", {"labels": 1, "encoding": 8}, "option encoding must be a name; got 8"),
+        ("t.csv", {"labels": 1, "nominal": 3}, "option nominal must be a list of names; got 3"),
+        ("t.csv", {"labels": 1, "nominal": "x"}, "option nominal must be a list of names; got 'x'"),
+        ("t.arff", {"xml": 3}, "option xml must be a path; got 3"),
+        ("t.csv", {"max_gigabytes": -1}, "option max_gigabytes must be a number in (0, inf)"),
+        ("t.csv", {"max_gigabytes": "1"}, "option max_gigabytes must be a number in (0, inf)"),
+    ],
+)
+def test_options_of_a_wrong_kind(folder, name, options, expected):
+    (folder / "t.arff").write_text(GOOD)
+    (folder / "t.csv").write_text("x,L\n1,0\n2,1\n")
+    assert message(name, **options).startswith(f"{name}: {expected}")
+
+
+def test_xml_in_an_encoding_that_expat_does_not_know(folder):
+    (folder / "t.arff").write_text(GOOD)
+    xml = '<?xml version="1.0" encoding="gb2312"?>' + LABELS
+    (folder / "t.xml").write_text(xml)
+    assert message("t.arff").startswith("t.xml:1: the XML cannot be read: ")
+
+
+def test_paths_that_are_none(folder):
+    assert message("a\0b.csv", labels=1) == (
+        "'a\\x00b.csv': has a null character; a path is expected"
+    )
+    for source in (3, None, [3], ["a.csv", None]):
+        with pytest.raises(ValueError, match="source must be a file, a pair of files or a name"):
+            load_data(source)

@@ -1,5 +1,6 @@
 """ARFF files of MULAN (labels in an XML file) and MEKA (labels counted in the relation's name)."""
 
+import os
 import re
 from pathlib import Path
 from xml.parsers import expat
@@ -8,14 +9,14 @@ import numpy as np
 from scipy import sparse
 
 from .arff_table import read_table
-from .files import check_file, file_error, shown
+from .files import MAX_GIGABYTES, DataFileError, check_file, check_size, file_error, shown
 from .parts import Part, label_positions
 
 BINARY = {"0", "1"}
 MOST_SHOWN = 5  # nominal values in a message
 
 
-def read_arff(paths, *, labels=None, xml=None, encoding="utf-8"):
+def read_arff(paths, *, labels=None, xml=None, encoding="utf-8", max_gigabytes=MAX_GIGABYTES):
     """Read ARFF files.
 
     Parameters
@@ -27,17 +28,21 @@ def read_arff(paths, *, labels=None, xml=None, encoding="utf-8"):
         The file that names the labels; default is one beside the ARFF file with the same name, up
         to an ending -train or -test.
     encoding : str
+    max_gigabytes : float
 
     Returns
     -------
     list of Part
     """
-    return [_read_part(path, labels, xml, encoding) for path in paths]
+    if not (xml is None or isinstance(xml, str | os.PathLike)):
+        raise file_error(paths[0], f"option xml must be a path; got {xml!r}")
+    return [_read_part(path, labels, xml, encoding, max_gigabytes) for path in paths]
 
 
-def _read_part(path, labels, xml, encoding):
+def _read_part(path, labels, xml, encoding, max_gigabytes):
     table = read_table(path, encoding)
     positions = _label_positions(table, labels, xml)
+    _check_size(table, positions, max_gigabytes)
     Y = np.column_stack([_label_column(table, j) for j in positions])
     is_label = set(positions)
     names: list[str] = []
@@ -66,6 +71,33 @@ def _read_part(path, labels, xml, encoding):
         notes=tuple(notes),
         missing=missing,
     )
+
+
+def _check_size(table, positions, max_gigabytes):
+    """Raise if a small file stands for large matrices: rows × labels, and rows × features."""
+    n_rows, is_label = len(table.rows), set(positions)
+    check_size(
+        table.path,
+        f"{n_rows} rows × {len(positions)} labels",
+        n_rows * len(positions),
+        max_gigabytes,
+    )
+    features = [kind for j, kind in enumerate(table.kinds) if j not in is_label]
+    if table.is_sparse:
+        # numbers and 0-1 attributes that are left out take no room, other values do
+        n_columns = sum(_is_full(kind) for kind in features)
+    else:
+        n_columns = sum(
+            len(kind) if isinstance(kind, list) and set(kind) != BINARY else kind != "STRING"
+            for kind in features
+        )
+    what = f"{n_rows} rows × {n_columns} features"
+    check_size(table.path, what, 8 * n_rows * n_columns, max_gigabytes)
+
+
+def _is_full(kind):
+    """Whether values that a sparse file leaves out are not zeros but the first of a list."""
+    return isinstance(kind, list) and not (set(kind) == BINARY and kind[0] == "0")
 
 
 def _label_positions(table, labels, xml):
@@ -120,7 +152,10 @@ def _positions_from_xml(xml, path, names):
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
         raise file_error(xml, f"the XML cannot be read: {reason}", error.lineno) from None
-    except LookupError as error:
+    except DataFileError:
+        raise
+    except (LookupError, ValueError) as error:
+        # an encoding that is unknown, or that expat has no table for
         raise file_error(xml, f"the XML cannot be read: {error}", 1) from None
     if not found:
         raise file_error(xml, 'names no label; <label name="…"> elements are expected')
@@ -139,7 +174,7 @@ def _cells_by_attribute(table):
             cells[j][1].append(text)
     for j, kind in enumerate(table.kinds):
         # a nominal value that is omitted is the first of the header's list
-        if isinstance(kind, list) and not (set(kind) == BINARY and kind[0] == "0"):
+        if _is_full(kind):
             texts = [kind[0]] * len(table.rows)
             for i, text in zip(*cells[j], strict=True):
                 texts[i] = text

@@ -2,10 +2,11 @@
 
 import csv
 import io
+from collections import Counter
 
 import numpy as np
 
-from .files import file_error, import_extra, read_text, shown
+from .files import MAX_GIGABYTES, check_size, file_error, import_extra, read_text, shown
 from .parts import Part, label_positions
 
 MISSING_VALUES = ["", "?", "NA", "NaN", "nan"]
@@ -13,7 +14,9 @@ NUMBERS = 0.9  # a column with at least this share of numbers is meant to have n
 MOST_VALUES = 20  # of a nominal column, unless they repeat
 
 
-def read_csv(paths, *, labels=None, nominal=(), sep=",", encoding="utf-8"):
+def read_csv(
+    paths, *, labels=None, nominal=(), sep=",", encoding="utf-8", max_gigabytes=MAX_GIGABYTES
+):
     """Read CSV files; together they settle which values a nominal column has.
 
     Parameters
@@ -24,6 +27,7 @@ def read_csv(paths, *, labels=None, nominal=(), sep=",", encoding="utf-8"):
     nominal : list of str
         Columns of numbers that are to be taken as names.
     sep, encoding : str
+    max_gigabytes : float
 
     Returns
     -------
@@ -36,6 +40,8 @@ def read_csv(paths, *, labels=None, nominal=(), sep=",", encoding="utf-8"):
             "nothing says which columns are labels; expected the option labels, a list of names or "
             "the number of last columns",
         )
+    if not (isinstance(nominal, list | tuple) and all(isinstance(name, str) for name in nominal)):
+        raise file_error(paths[0], f"option nominal must be a list of names; got {nominal!r}")
     frames, lines = zip(*(_read_frame(pandas, path, sep, encoding) for path in paths), strict=True)
     parts = []
     for path, frame, numbers in zip(paths, frames, lines, strict=True):
@@ -47,12 +53,13 @@ def read_csv(paths, *, labels=None, nominal=(), sep=",", encoding="utf-8"):
             if name not in frame.columns or name in names:
                 raise file_error(path, f"option nominal names {name!r}, which is not a feature")
         parts.append(part)
-    features = [name for name in frames[0].columns if name not in parts[0].label_names]
     for part, frame in zip(parts, frames, strict=True):
-        part.feature_names = tuple(n for n in frame.columns if n not in part.label_names)
+        is_label = set(part.label_names)
+        part.feature_names = tuple(name for name in frame.columns if name not in is_label)
+    features = parts[0].feature_names
     if len(parts) == 2 and parts[0].feature_names != parts[1].feature_names:
         return parts  # which cannot be joined, and the caller says why
-    _encode(pandas, parts, frames, lines, features, set(nominal))
+    _encode(pandas, parts, frames, lines, features, set(nominal), max_gigabytes)
     return parts
 
 
@@ -80,7 +87,7 @@ def _read_frame(pandas, path, sep, encoding):
         raise file_error(path, f"cannot be read as CSV: {error}", reader.line_num) from None
     if not rows:
         raise file_error(path, "has no rows; a heading and rows are expected")
-    repeated = [name for name in heading if heading.count(name) > 1]
+    repeated = [name for name, count in Counter(heading).items() if count > 1]
     if repeated:
         raise file_error(path, f"two columns are named {repeated[0]!r}; names must differ", 1)
     frame = pandas.DataFrame(rows, columns=heading, dtype=object)
@@ -98,10 +105,11 @@ def _label_column(path, column, lines):
     return column.isin(["1", "1.0", "True", "true"]).to_numpy()
 
 
-def _encode(pandas, parts, frames, lines, features, nominal):
+def _encode(pandas, parts, frames, lines, features, nominal, max_gigabytes):
     """Set features of all parts: numbers as they are, a column of zeros and ones for each name."""
     columns: list[list] = [[] for _ in parts]
-    names, dropped = [], []
+    names: list[str] = []
+    dropped: list[str] = []
     for name in features:
         texts = pandas.concat([frame[name] for frame in frames], ignore_index=True)
         numbers = pandas.to_numeric(texts, errors="coerce").to_numpy(dtype=np.float64)
@@ -116,8 +124,16 @@ def _encode(pandas, parts, frames, lines, features, nominal):
             if len(values) > max(MOST_VALUES, (~absent).sum() / 2):
                 dropped.append(name)
                 continue
-            encoded = np.column_stack([(texts == value).to_numpy(float) for value in values])
             new = [f"{name}={value}" for value in values]
+            n_columns = len(names) + len(new)
+            check_size(
+                parts[0].path,
+                f"{len(texts)} rows × {n_columns} columns, {len(new)} of them for the values of "
+                f"{name!r},",
+                8 * len(texts) * n_columns,
+                max_gigabytes,
+            )
+            encoded = np.column_stack([(texts == value).to_numpy(float) for value in values])
             _count_missing(parts, name, absent)
         names += new
         start = 0

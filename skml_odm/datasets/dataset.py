@@ -1,5 +1,6 @@
 """A multi-label data set in memory, whatever file it came from."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +18,7 @@ class DataSet:
         Floats, not scaled; sparse where the file is.
     Y : ndarray of shape (n_rows, n_labels)
         Booleans.
-    label_names, feature_names : tuple of str
+    label_names, feature_names : sequence of str
     split : pair of ndarrays, optional
         Row numbers of the publishers' training and test part.
     candidates : ndarray of shape (n_rows, n_labels), optional
@@ -29,8 +30,8 @@ class DataSet:
     name: str
     X: np.ndarray | sparse.csr_matrix
     Y: np.ndarray
-    label_names: tuple[str, ...]
-    feature_names: tuple[str, ...]
+    label_names: Sequence[str]
+    feature_names: Sequence[str]
     split: tuple[np.ndarray, np.ndarray] | None = None
     candidates: np.ndarray | None = None
     notes: tuple[str, ...] = field(default=())

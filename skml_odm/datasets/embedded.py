@@ -5,7 +5,7 @@ from sklearn.datasets import load_digits, make_multilabel_classification
 from sklearn.utils import Bunch
 
 from .dataset import DataSet
-from .parts import numbered
+from .parts import Numbered
 
 # Half of the labels follow from how a digit is drawn, half only from the number it stands for.
 ATTRIBUTES = {
@@ -101,8 +101,8 @@ def synthetic_data(random_state=0):
         name="synthetic",
         X=X / X.max(),
         Y=Y == 1,
-        label_names=numbered("label", Y.shape[1]),
-        feature_names=numbered("feature", X.shape[1]),
+        label_names=Numbered("label", Y.shape[1]),
+        feature_names=Numbered("feature", X.shape[1]),
     )
 
 

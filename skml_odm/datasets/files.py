@@ -3,6 +3,9 @@
 from pathlib import Path
 
 LONGEST = 40
+# What a file may take of memory unless its reader is told otherwise: a small file can stand for
+# more than any machine has.
+MAX_GIGABYTES = 4.0
 PACKAGES = {"arff": "liac-arff", "pandas": "pandas"}
 
 
@@ -16,6 +19,16 @@ def file_error(path, what, line=None):
     return DataFileError(f"{place}: {' '.join(str(what).split())}")
 
 
+def check_size(path, what, n_bytes, max_gigabytes):
+    """Raise if something that a file asks for would take more memory than is allowed."""
+    if n_bytes > max_gigabytes * 1e9:
+        raise file_error(
+            path,
+            f"{what} would take {n_bytes / 1e9:.3g} GB of memory; allowed: {max_gigabytes:g} GB, "
+            "or more with the option max_gigabytes",
+        )
+
+
 def shown(text):
     """A value of a file in quotes, and not more of it than fits a line."""
     return repr(text if len(text) <= LONGEST else text[:LONGEST] + "…")
@@ -23,6 +36,8 @@ def shown(text):
 
 def check_file(path):
     """Raise unless the path is a file that has something in it."""
+    if "\0" in str(path):
+        raise file_error(repr(str(path)), "has a null character; a path is expected")
     path = Path(path)
     try:
         if path.is_dir():
@@ -39,13 +54,11 @@ def check_file(path):
 def read_text(path, encoding="utf-8"):
     """The text of a file without a byte order mark, or an error that says where it is not text."""
     check_file(path)
+    if not isinstance(encoding, str):
+        raise file_error(path, f"option encoding must be a name; got {encoding!r}")
     content = Path(path).read_bytes()
     try:
         return content.decode(encoding).removeprefix("\ufeff")
-    except LookupError:
-        raise file_error(
-            path, f"option encoding is not known to Python; got {encoding!r}"
-        ) from None
     except UnicodeDecodeError as error:
         before = content[: error.start]
         column = error.start - (before.rfind(b"\n") + 1) + 1
@@ -55,6 +68,10 @@ def read_text(path, encoding="utf-8"):
             "a text file is expected, in another encoding with the option encoding"
         )
         raise file_error(path, what, before.count(b"\n") + 1) from None
+    except (LookupError, ValueError):
+        raise file_error(
+            path, f"option encoding is not known to Python; got {encoding!r}"
+        ) from None
 
 
 def import_extra(name, path):

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from ..validation import check_real
 from .arff_file import read_arff
 from .csv_file import read_csv
 from .embedded import EMBEDDED
@@ -15,10 +16,10 @@ from .parts import as_data_set
 from .svmlight_file import read_svmlight
 
 READERS: dict[str, tuple[Callable, tuple[str, ...]]] = {
-    "arff": (read_arff, ("labels", "xml", "encoding")),
-    "csv": (read_csv, ("labels", "nominal", "sep", "encoding")),
-    "svmlight": (read_svmlight, ()),
-    "npz": (read_npz, ()),
+    "arff": (read_arff, ("labels", "xml", "encoding", "max_gigabytes")),
+    "csv": (read_csv, ("labels", "nominal", "sep", "encoding", "max_gigabytes")),
+    "svmlight": (read_svmlight, ("max_gigabytes",)),
+    "npz": (read_npz, ("max_gigabytes",)),
 }
 EXTENSIONS = {
     ".arff": "arff",
@@ -49,6 +50,7 @@ def load_data(source, **options):
         - ``nominal`` : columns of numbers to be taken as names (CSV);
         - ``sep`` : what separates fields, default ``","`` (CSV);
         - ``encoding`` : default ``"utf-8"`` (ARFF, CSV);
+        - ``max_gigabytes`` : how much memory a file may take, default 4;
         - ``random_state`` : seed, default 0 (``"synthetic"``).
 
     Returns
@@ -71,8 +73,10 @@ def load_data(source, **options):
     ...
     skml_odm.datasets.files.DataFileError: missing.arff: does not exist; a file is expected
     """
-    one = isinstance(source, str | os.PathLike)
-    sources = [os.fspath(each) for each in ([source] if one else source)]
+    given = list(source) if isinstance(source, list | tuple) else [source]
+    if not all(isinstance(each, str | os.PathLike) for each in given):
+        raise ValueError(f"source must be a file, a pair of files or a name; got {source!r}.")
+    sources = [os.fspath(each) for each in given]
     if not 1 <= len(sources) <= 2:
         raise ValueError(f"source must be one file or a pair of them; got {len(sources)}.")
     first = sources[0]
@@ -93,6 +97,11 @@ def load_data(source, **options):
     read, allowed = READERS[kinds[0]]
     options = {key: value for key, value in options.items() if key != "format"}
     _check_options(first, f"{kinds[0]} files", options, allowed)
+    if "max_gigabytes" in options:
+        try:
+            check_real("max_gigabytes", options["max_gigabytes"], 0, open_low=True)
+        except ValueError as error:
+            raise file_error(first, f"option {error}") from None
     return as_data_set(_name(paths[0].stem), read(paths, **options))
 
 

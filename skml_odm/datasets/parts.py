@@ -1,5 +1,6 @@
 """What readers have in common: a file's content, and how one or two of them become a data set."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,22 +24,58 @@ class Part:
     path: Path | str
     X: np.ndarray | sparse.csr_matrix
     Y: np.ndarray
-    label_names: tuple[str, ...]
-    feature_names: tuple[str, ...]
+    label_names: Sequence[str]
+    feature_names: Sequence[str]
     split: tuple[np.ndarray, np.ndarray] | None = None
     candidates: np.ndarray | None = None
     notes: tuple[str, ...] = ()
     missing: dict[str, int] = field(default_factory=dict)
 
 
-def numbered(noun, n):
-    """Names for labels or features that have none."""
-    return tuple(f"{noun}{i}" for i in range(n))
+class Numbered(Sequence):
+    """Names for labels or features that have none, each made when it is asked for.
+
+    Parameters
+    ----------
+    noun : str
+    n : int
+    """
+
+    def __init__(self, noun, n):
+        self.noun = noun
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, index):
+        numbers = range(self.n)[index]
+        if isinstance(numbers, range):
+            return tuple(f"{self.noun}{number}" for number in numbers)
+        return f"{self.noun}{numbers}"
+
+    def __eq__(self, other):
+        if isinstance(other, Numbered):
+            return (self.noun, self.n) == (other.noun, other.n)
+        return isinstance(other, tuple) and self.n == len(other) and tuple(self) == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self):
+        return f"Numbered({self.noun!r}, {self.n})"
 
 
 def label_positions(path, names, labels):
     """Columns of the labels: a list of names, or how many of the last columns."""
-    if isinstance(labels, int) and not isinstance(labels, bool):
+    is_number = isinstance(labels, int) and not isinstance(labels, bool)
+    is_list = isinstance(labels, list | tuple) and all(isinstance(name, str) for name in labels)
+    if not (is_number or is_list or isinstance(labels, str)):
+        raise file_error(
+            path,
+            "option labels must be a list of names, or how many of the last columns are labels; "
+            f"got {labels!r}",
+        )
+    if is_number:
         if not 0 < labels < len(names):
             raise file_error(
                 path,
@@ -104,7 +141,8 @@ def _check_same(noun, parts, expected, got):
         (got, expected, parts[1], parts[0]),
         (expected, got, parts[0], parts[1]),
     ):
-        extra = [name for name in here if name not in set(there)]
+        known = set(there)
+        extra = [name for name in here if name not in known]
         if extra:
             more = f" and {len(extra) - 1} more" if len(extra) > 1 else ""
             raise file_error(

@@ -7,14 +7,19 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file, load_svmlight_files
 
-from .files import check_file, file_error
-from .parts import Part, numbered
+from .files import MAX_GIGABYTES, check_file, check_size, file_error
+from .parts import Numbered, Part
 
 EXPECTED = "label,label,… number:value number:value … with rising numbers is expected"
 
 
-def read_svmlight(paths):
+def read_svmlight(paths, *, max_gigabytes=MAX_GIGABYTES):
     """Read svmlight files; together they settle how many features and which labels there are.
+
+    Parameters
+    ----------
+    paths : list of Path
+    max_gigabytes : float
 
     Returns
     -------
@@ -24,7 +29,7 @@ def read_svmlight(paths):
         check_file(path)
     try:
         loaded = load_svmlight_files([str(path) for path in paths], multilabel=True)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise _first_bad_line(paths, error) from None
     matrices, label_sets = loaded[::2], loaded[1::2]
     labels = sorted({label for sets in label_sets for row in sets for label in row})
@@ -33,8 +38,13 @@ def read_svmlight(paths):
     for path, X, sets in zip(paths, matrices, label_sets, strict=True):
         if X.shape[0] == 0:
             raise file_error(path, "has no rows")
-        if not np.isfinite(X.data).all():
+        if not (np.isfinite(X.data).all() and np.isfinite(labels).all()):
             raise _first_bad_line([path], "value")
+        # every learner has a number for each column at least
+        check_size(path, f"{X.shape[1]} features", 8 * X.shape[1], max_gigabytes)
+        check_size(
+            path, f"{len(sets)} rows × {len(labels)} labels", len(sets) * len(labels), max_gigabytes
+        )
         if not labels:
             raise file_error(path, f"has no labels; {EXPECTED}")
         Y = np.zeros((len(sets), len(labels)), dtype=bool)
@@ -42,7 +52,7 @@ def read_svmlight(paths):
             Y[i, [column[label] for label in row]] = True
         names = tuple(f"{label:g}" for label in labels)
         X = sparse.csr_matrix(X, dtype=np.float64)
-        parts.append(Part(path, X, Y, names, numbered("feature", X.shape[1])))
+        parts.append(Part(path, X, Y, names, Numbered("feature", X.shape[1])))
     return parts
 
 
@@ -51,9 +61,11 @@ def _first_bad_line(paths, error):
     for path in paths:
         for number, line in enumerate(Path(path).read_bytes().split(b"\n"), 1):
             try:
-                X, _ = load_svmlight_file(io.BytesIO(line), multilabel=True)
+                X, sets = load_svmlight_file(io.BytesIO(line), multilabel=True)
                 reason = None if np.isfinite(X.data).all() else "a value is not finite"
-            except ValueError as failure:
+                if not np.isfinite(sum(sets, ())).all():
+                    reason = "a label is not finite"
+            except (ValueError, OverflowError) as failure:
                 reason = str(failure)
             if reason is not None:
                 return file_error(path, f"{reason}; {EXPECTED}", number)
