@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import eigh, solve_triangular
+from scipy.linalg import solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import row_norms
 
 from ._gram import gaussian_rows, sparse_gram_rows
+from .parallel import interruptible
 from .validation import canonical, check_choice, check_real
 
 NAMES = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed")
@@ -298,7 +299,7 @@ def semidefinite_part(K, precision=DOUBLE_PRECISION):
     tolerance = 10 * DOUBLE_PRECISION * trace
     if _has_cholesky(K, tolerance):
         return K, None
-    values, vectors = eigh(K, check_finite=False)
+    values, vectors = interruptible(np.linalg.eigh, K)
     if values[0] < -10 * precision * trace:
         warnings.warn(
             f"The kernel matrix is not positive semidefinite: its smallest eigenvalue is "

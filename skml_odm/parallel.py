@@ -1,11 +1,11 @@
-"""Workers of joblib, whatever backend is active."""
+"""Workers of joblib, whatever backend is active, and threads."""
 
 import ctypes
 import os
 import sys
 from contextlib import contextmanager, nullcontext
 from functools import cache
-from threading import Lock, Thread
+from threading import Lock, Thread, current_thread, main_thread
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,41 @@ def _sent_to_all(backend, data):
     except ValueError:
         return parallel_config(backend="dask", client=backend.client, scatter=list(data))
     return nullcontext()
+
+
+def interruptible(function, *arguments, **options):
+    """Call a function of a library that takes long, so that Ctrl-C need not wait for its end.
+
+    Python notices Ctrl-C in the main thread only, and not before a compiled function returns. So
+    the main thread waits while another one works. After Ctrl-C that one goes on to the end of the
+    function, and nobody looks at what it returns.
+
+    Parameters
+    ----------
+    function : callable
+        It lets other threads run meanwhile, as most of NumPy and HiGHS do.
+    *arguments, **options
+
+    Returns
+    -------
+    What the function returns.
+    """
+    if current_thread() is not main_thread():
+        return function(*arguments, **options)
+    outcome: dict[str, Any] = {}
+
+    def work():
+        try:
+            outcome["value"] = function(*arguments, **options)
+        except BaseException as error:
+            outcome["error"] = error
+
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    thread.join()
+    if "error" in outcome:
+        raise outcome["error"]
+    return outcome["value"]
 
 
 @contextmanager

@@ -16,12 +16,16 @@ Only arcs whose reduced cost is close to zero at the start are listed at all; th
 or empty as long as the biases move by less than that.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, fabs
 from libc.stdlib cimport calloc, free, malloc, realloc
+from skml_odm.solvers._signals cimport ROWS_PER_LOOK, look_for_signals
 
 # Elementary steps between two looks at Ctrl-C, about.
-cdef Py_ssize_t STEPS_PER_CALL = 50_000_000
+cdef Py_ssize_t STEPS_PER_CALL = 5_000_000
+
+# Arcs between two looks for Ctrl-C while they are sorted.
+cdef enum:
+    ARCS_PER_LOOK = 1_000_000
 
 # Relative size of excesses and of reduced costs that are rounding.
 cdef double ROUNDING = 1e-15
@@ -130,31 +134,35 @@ def smoothed_dual(
         raise MemoryError()
     excess[:] = 0.0
     laplacian[:] = 0.0
-    with nogil:
-        for i in range(m):
-            p = n_relevant[i]
-            if p == 0 or p == q or weight[i] == 0.0:
-                continue
-            load_row(&scores[i, 0], &order[i, 0], p, q, &biases[0], row)
-            value += weight[i] * smoothed_row(
-                row, p, row + p, q - p, slope, pull, pull + p, partial
-            )
-            for j in range(q):
-                excess[order[i, j]] += weight[i] * (pull[j] if j < p else -pull[j])
-            curvature = weight[i] * slope
-            for k in range(p):
-                if partial[k] == 0.0:
+    try:
+        with nogil:
+            for i in range(m):
+                if i % ROWS_PER_LOOK == 0:
+                    look_for_signals()
+                p = n_relevant[i]
+                if p == 0 or p == q or weight[i] == 0.0:
                     continue
-                u = order[i, k]
-                for other in range(p, q):
-                    if fabs(row[k] - row[other]) < width:
-                        n_near += 1
-                        v = order[i, other]
-                        laplacian[u, u] += curvature
-                        laplacian[v, v] += curvature
-                        laplacian[u, v] -= curvature
-                        laplacian[v, u] -= curvature
-    free(row)
+                load_row(&scores[i, 0], &order[i, 0], p, q, &biases[0], row)
+                value += weight[i] * smoothed_row(
+                    row, p, row + p, q - p, slope, pull, pull + p, partial
+                )
+                for j in range(q):
+                    excess[order[i, j]] += weight[i] * (pull[j] if j < p else -pull[j])
+                curvature = weight[i] * slope
+                for k in range(p):
+                    if partial[k] == 0.0:
+                        continue
+                    u = order[i, k]
+                    for other in range(p, q):
+                        if fabs(row[k] - row[other]) < width:
+                            n_near += 1
+                            v = order[i, other]
+                            laplacian[u, u] += curvature
+                            laplacian[v, v] += curvature
+                            laplacian[u, v] -= curvature
+                            laplacian[v, u] -= curvature
+    finally:
+        free(row)
     return value, n_near
 
 
@@ -370,8 +378,10 @@ cdef int list_arcs(
     const double[:, ::1] scores, const int[:, ::1] order, const int[::1] n_relevant,
     const double[::1] weight, const double[::1] biases, double width,
     double[:, ::1] coefficients, double* row, ArcList* arcs, double* tiny_excess,
-) noexcept nogil:
+) except -2 nogil:
     """List the arcs with reduced costs within ``width`` of zero; put the other flow into A.
+
+    Return -1 if there is no memory for them.
 
     ``row`` has room for 2q doubles; ``tiny_excess`` becomes what is rounding among the capacities.
     """
@@ -380,6 +390,8 @@ cdef int list_arcs(
     cdef double* pull = row + q
     tiny_excess[0] = 0.0
     for i in range(m):
+        if i % ROWS_PER_LOOK == 0:
+            look_for_signals()
         p = n_relevant[i]
         tiny_excess[0] += ROUNDING * weight[i] * p * (q - p)
         for j in range(q):
@@ -408,7 +420,7 @@ cdef int list_arcs(
     return 0
 
 
-cdef void build(Network* net, ArcList* arcs, Py_ssize_t* back) noexcept nogil:
+cdef int build(Network* net, ArcList* arcs, Py_ssize_t* back) except -1 nogil:
     """Sort the arcs by group, full ones before empty ones, and make the heaps."""
     cdef Py_ssize_t q = net.q, group, a, j, n_full, n_empty
     cdef Arc arc
@@ -416,6 +428,8 @@ cdef void build(Network* net, ArcList* arcs, Py_ssize_t* back) noexcept nogil:
     for group in range(q * q + 1):
         net.first[group] = 0
     for a in range(arcs.n):
+        if a % ARCS_PER_LOOK == 0:
+            look_for_signals()
         net.first[arcs.arcs[a].group + 1] += 1
         net.tiny_cost = max(net.tiny_cost, ROUNDING * fabs(arcs.arcs[a].cost))
     for group in range(q * q):
@@ -423,6 +437,8 @@ cdef void build(Network* net, ArcList* arcs, Py_ssize_t* back) noexcept nogil:
         net.middle[group] = net.first[group]
         back[group] = net.first[group + 1] - 1
     for a in range(arcs.n):
+        if a % ARCS_PER_LOOK == 0:
+            look_for_signals()
         arc = arcs.arcs[a]
         if arc.cost < 0.0:
             net.arcs[net.middle[arc.group]] = arc
@@ -433,6 +449,8 @@ cdef void build(Network* net, ArcList* arcs, Py_ssize_t* back) noexcept nogil:
             net.arcs[back[arc.group]] = arc
             back[arc.group] -= 1
     for group in range(q * q):
+        if group % ARCS_PER_LOOK == 0:
+            look_for_signals()
         n_full = net.middle[group] - net.first[group]
         n_empty = net.first[group + 1] - net.middle[group]
         for j in range(n_full // 2 - 1, -1, -1):
@@ -446,6 +464,7 @@ cdef void build(Network* net, ArcList* arcs, Py_ssize_t* back) noexcept nogil:
             take_middle(net, group, -1)
     for group in range(q * q):
         refresh(net, group // q, group % q)
+    return 0
 
 
 cdef void write_flow(Network* net, double[:, ::1] coefficients) noexcept nogil:
@@ -512,7 +531,6 @@ def solve(
         net.arcs = <Arc*> malloc((arcs.n + 1) * sizeof(Arc))
         if net.arcs == NULL:
             raise MemoryError()
-        PyErr_CheckSignals()
         with nogil:
             for i in range(coefficients.shape[0]):
                 for j in range(q):
@@ -526,7 +544,7 @@ def solve(
                 while status == MORE and left > pause:
                     status = augment(&net)
                     left -= 1
-            PyErr_CheckSignals()
+            look_for_signals()
         for j in range(q):
             biases[j] += net.bias[j]
         write_flow(&net, coefficients)

@@ -9,6 +9,7 @@ relevant label. A pair whose labels are in different ``component``s keeps its mu
 from libc.math cimport fabs
 from libc.stdlib cimport free, malloc
 from skml_odm.solvers._panel cimport add_multiple
+from skml_odm.solvers._signals cimport ROWS_PER_LOOK, look_for_signals
 
 
 def vertex(
@@ -143,6 +144,8 @@ def free_laplacian(
     cdef double freedom, alpha, c
     with nogil:
         for i in range(order.shape[0]):
+            if i % ROWS_PER_LOOK == 0:
+                look_for_signals()
             p = n_relevant[i]
             s = q - p
             c = weight[i]
@@ -175,6 +178,8 @@ def shift_free(
     cdef double alpha, c
     with nogil:
         for i in range(order.shape[0]):
+            if i % ROWS_PER_LOOK == 0:
+                look_for_signals()
             p = n_relevant[i]
             s = q - p
             c = weight[i]

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from ..parallel import interruptible
 from . import _circulation
 from .result import TINY
 
@@ -95,7 +96,8 @@ def circulation_by_highs(scores, order, n_relevant, weight):
     # HiGHS has absolute tolerances: the largest cost and the largest capacity become 1
     cost_unit = max(np.abs(costs).max(), TINY)
     unit = program.weight.max()
-    solution = linprog(
+    solution = interruptible(
+        linprog,
         costs / cost_unit,
         A_eq=balance,
         b_eq=np.zeros(q),

@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from ..parallel import interruptible
 from . import _confidence
 from .result import TINY
 
@@ -257,7 +258,8 @@ def linear_program(instances):
 def solve_by_highs(instances):
     """The confidences of some rows' candidates from HiGHS, all rows in one linear program."""
     arguments, ends = linear_program(instances)
-    solution = linprog(
+    solution = interruptible(
+        linprog,
         **arguments,
         method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..parallel import interruptible
 from .result import relative_gap
 
 CHECK_EVERY = 10
@@ -69,7 +70,7 @@ class RowSpace:
         else:
             inner = X @ self.mean
             product = product - inner[:, None] - inner[None, :] + self.mean @ self.mean
-        squares, vectors = np.linalg.eigh(product)
+        squares, vectors = interruptible(np.linalg.eigh, product)
         kept = squares > max(m, d) * np.finfo(np.float64).eps * max(squares[-1], 0.0)
         self.squares, vectors = squares[kept], vectors[:, kept]
         if d <= m:
