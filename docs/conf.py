@@ -5,7 +5,15 @@ from skml_odm import __version__
 project = "skml-odm"
 author = "the skml-odm developers"
 release = __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    # MathJax as part of the site: formulas need no network
+    "sphinx-mathjax-offline",
+    "numpydoc",
+]
 myst_enable_extensions = ["dollarmath", "amsmath"]
 exclude_patterns = ["_build"]
 html_theme = "alabaster"

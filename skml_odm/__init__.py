@@ -34,7 +34,15 @@ try:
     from .rank_svm import RankSVM
     from .rank_svmz import RankSVMz
     from .search import PathSearchCV
-except ModuleNotFoundError as error:
+except ImportError as error:
+    if (error.name or "").startswith("skmultilearn"):
+        # scikit-multilearn 0.2.0 and scikit-multilearn-ng have the same files: who removes one of
+        # two that were installed removes those of the other
+        raise ImportError(
+            f"scikit-multilearn is not there, or only in part ({error}). Install it anew: "
+            "pip uninstall -y scikit-multilearn; "
+            "pip install --force-reinstall --no-deps scikit-multilearn-ng"
+        ) from error
     if not (error.name or "").startswith(__name__):
         raise
     raise ImportError(

@@ -29,6 +29,11 @@ def test_every_public_class_has_an_example():
             assert ">>>" in member.__doc__, name
 
 
+def test_no_page_takes_the_place_of_one_of_sphinx():
+    pages = {path.stem for path in (Path(__file__).parents[1] / "docs").glob("*.md")}
+    assert pages.isdisjoint({"search", "genindex", "modindex", "py-modindex"})
+
+
 def test_readme_example(capsys):
     readme = (Path(__file__).parents[1] / "README.md").read_text()
     code = re.search(r"```python\n(.*?)```", readme, re.DOTALL).group(1)

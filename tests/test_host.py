@@ -9,6 +9,8 @@ we must never hear again. The estimators that keep the contract are listed in ho
 import inspect
 import pickle
 import random
+import subprocess
+import sys
 
 import joblib
 import numpy as np
@@ -557,3 +559,19 @@ def test_rare_label_missing_from_a_fold(estimator):
     scorer = make_scorer(hamming_loss, greater_is_better=False)
     scores = cross_val_score(estimator, X, y, cv=KFold(3), scoring=scorer, error_score="raise")
     assert (scores > -0.5).all()
+
+
+@pytest.mark.parametrize("files", [[], ["__init__.py"], ["__init__.py", "base.py"]])
+def test_without_the_host_the_error_says_what_to_type(tmp_path, files):
+    """As after ``pip uninstall scikit-multilearn`` where scikit-multilearn-ng is installed, too."""
+    (tmp_path / "skmultilearn").mkdir()
+    for name in files or ["nothing.txt"]:
+        (tmp_path / "skmultilearn" / name).touch()
+    hide = "import sys; sys.modules['skmultilearn'] = None; " if not files else ""
+    code = f"import sys; sys.path.insert(0, sys.argv[1]); {hide}import skml_odm"
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path], cwd=tmp_path, capture_output=True, text=True
+    )
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: scikit-multilearn is not there, or only in part"), last
+    assert "pip install --force-reinstall --no-deps scikit-multilearn-ng" in last
