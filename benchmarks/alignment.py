@@ -1,4 +1,4 @@
-"""The table of docs/data.md: published sets, sound and with labels shifted on purpose."""
+"""The tables of docs/data.md: published sets, sound and with labels shifted on purpose."""
 
 import time
 from pathlib import Path
@@ -6,7 +6,7 @@ from unittest import mock
 
 import numpy as np
 
-from skml_odm.datasets import alignment, load_data
+from skml_odm.datasets import alignment, label_columns, load_data
 
 from .data import FOLDER
 
@@ -21,9 +21,13 @@ SHIFTS = (-2, -1, 1, 2)
 
 def add_arguments(parser):
     parser.add_argument("--folder", type=Path, default=FOLDER, help="npz files to look at")
+    parser.add_argument("--columns", action="store_true", help="shift columns instead of rows")
 
 
 def run(arguments):
+    if arguments.columns:
+        _run_columns(arguments.folder)
+        return
     print(f"| set | same labels as next row | CPU seconds | sound file | {' | '.join(STRETCHES)} |")
     print("|---|" + "---|" * (3 + len(STRETCHES)))
     for path in sorted(arguments.folder.glob("*.npz")):
@@ -41,8 +45,8 @@ def _print_line(name, X, Y):
     state = "ALARM" if sound.shifted else "sound" if sound.decided else "undecided"
     cells = [f"{100 * np.mean(_same_as_next(Y)):.0f} %", f"{seconds:.1f}", state]
     # what is made of the features is the same for all shifts
-    directions = alignment._directions(X[alignment._rows_to_use(len(Y))])
-    with mock.patch.object(alignment, "_directions", lambda X: directions):
+    directions = alignment.directions(X[alignment._rows_to_use(len(Y))])
+    with mock.patch.object(alignment, "directions", lambda X: directions):
         for stretch in STRETCHES.values():
             first, stop = stretch(len(Y))
             found = [_is_found(X, Y, first, stop, shift) for shift in SHIFTS]
@@ -63,3 +67,38 @@ def _is_found(X, Y, first, stop, shift):
 
 def _same_as_next(Y):
     return (Y[1:] == Y[:-1]).all(axis=1)
+
+
+def _run_columns(folder):
+    """The table of label columns, sound and shifted on purpose."""
+    print("| set | labels | CPU seconds | sound file | rows sorted | second half | middle third |")
+    print("|---|---|---|---|---|---|---|")
+    for path in sorted(folder.glob("*.npz")):
+        data = load_data(path)
+        start = time.process_time()
+        sound = label_columns.column_alignment(data.X, data.Y)
+        seconds = time.process_time() - start
+        orders = np.lexsort(data.Y.T), np.lexsort(data.Y.T[::-1]), np.argsort(data.Y.sum(axis=1))
+        alarms = sum(
+            label_columns.column_alignment(data.X[order], data.Y[order]) is not None
+            for order in orders
+        )
+        cells = [data.Y.shape[1], f"{seconds:.1f}", "consistent" if sound is None else "ALARM"]
+        cells.append(f"{alarms} alarms")
+        directions = alignment.directions(data.X)
+        with mock.patch.object(label_columns, "directions", lambda X, made=directions: made):
+            for name in ("second half", "middle third"):
+                first, stop = STRETCHES[name](len(data.Y))
+                found = [_columns_found(data, first, stop, shift) for shift in SHIFTS]
+                cells.append(f"{sum(found)}/{len(found)}")
+        print(f"| {data.name} | {' | '.join(map(str, cells))} |", flush=True)
+
+
+def _columns_found(data, first, stop, shift):
+    broken = data.Y.copy()
+    broken[first:stop] = np.roll(broken[first:stop], shift, axis=1)
+    found = label_columns.column_alignment(data.X, broken)
+    if found is None or found.shift != -shift:
+        return False
+    shared = min(stop, found.last + 1) - max(first, found.first)
+    return 2 * shared > max(stop - first, found.last + 1 - found.first)

@@ -127,12 +127,16 @@ def numbers_of_objects(y):
 def validated_weights(sample_weight, X):
     """One weight per row of X, not negative; ones for None."""
     with usual_errors("sample_weight"):
-        return _check_sample_weight(
+        weight = _check_sample_weight(
             as_plain_numbers(sample_weight, "sample_weight"),
             X,
             dtype=np.float64,
             ensure_non_negative=True,
         )
+    # newer releases of scikit-learn look for this themselves
+    if not weight.any():
+        raise ValueError("sample_weight must have an entry above zero; all are zero.")
+    return weight
 
 
 def canonical(matrix):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from skml_odm.datasets import DataSet, column_alignment, data_sheet, load_data, row_alignment
 from skml_odm.datasets import alignment as module
-from skml_odm.datasets import load_data, row_alignment
 
 
 def documents(m=1200, seed=0):
@@ -143,3 +143,80 @@ def test_published_sets_with_shifted_labels(data_folder, name):
 def _arrays(path):
     data = load_data(path)
     return data.X, data.Y
+
+
+def topics(m=3000, q=20, seed=0):
+    """Rows whose labels have very different frequencies."""
+    rng = np.random.RandomState(seed)
+    X = rng.randn(m, q)
+    return X, X + rng.randn(m, q) > rng.permutation(np.linspace(0.0, 3.0, q))
+
+
+def shift_columns(Y, rows, columns, k):
+    Y = Y.copy()
+    Y[rows, columns] = np.roll(Y[rows, columns], k, axis=1)
+    return Y
+
+
+@pytest.mark.parametrize("k", [-3, -1, 1, 2])
+@pytest.mark.parametrize("rows", [slice(1500, 3000), slice(1000, 2000), slice(0, 1500)])
+def test_shifted_columns(rows, k):
+    X, Y = topics()
+    found = column_alignment(X, shift_columns(Y, rows, slice(None), k))
+    # of two parts the later one is told
+    first, stop, expected = (1500, 3000, k) if rows.start == 0 else (rows.start, rows.stop, -k)
+    assert found.shift == expected
+    assert abs(found.first - first) <= 150 and abs(found.last - stop) <= 150
+    assert found.last_column - found.first_column >= 12
+
+
+def test_columns_shifted_from_one_of_them_on():
+    """As after a label that only some rows have."""
+    X, Y = topics(q=30)
+    found = column_alignment(X, shift_columns(Y, slice(2000, 3000), slice(15, 30), 1))
+    assert found.shift == -1
+    assert 14 <= found.first_column <= 18
+
+
+def test_consistent_columns():
+    X, Y = topics()
+    assert column_alignment(X, Y) is None
+    # sorted rows have other frequencies in every stretch
+    for order in (np.lexsort(Y.T), np.lexsort(Y.T[::-1]), np.argsort(Y.sum(axis=1))):
+        assert column_alignment(X[order], Y[order]) is None
+    # labels that come and go
+    late = Y & (np.arange(3000)[:, None] > 100 * np.arange(20))
+    assert column_alignment(X, late) is None
+    # nothing that the features could tell
+    Y = shift_columns(Y, slice(1500, 3000), slice(None), 1)
+    assert column_alignment(np.zeros_like(X), Y) is None
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (150, 20), (300, 2), (300, 1)])
+def test_few_rows_or_columns(shape):
+    X, Y = topics(*shape)
+    assert column_alignment(X, Y) is None
+
+
+def test_sheets_warn_of_shifted_columns():
+    X, Y = topics()
+    names = tuple(map(str, range(20)))
+    sound = data_sheet(DataSet("sound", X, Y, names, names))
+    assert sound.facts["label columns"] == "consistent"
+    assert not any("columns" in warning for warning in sound.warnings)
+    Y = shift_columns(Y, slice(1500, 3000), slice(None), 1)
+    broken = data_sheet(DataSet("broken", X, Y, names, names))
+    assert broken.facts["label columns"] == "shifted"
+    assert "label columns seem to be shifted" in broken.warnings[0]
+    assert "1 column before in the other rows" in broken.warnings[0]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["medical", "slashdot", "plant-pseaac", "pml-YeastMF"])
+def test_columns_of_published_sets(name, data_folder):
+    data = load_data(data_folder / f"{name}.npz")
+    assert column_alignment(data.X, data.Y) is None
+    if name in ("medical", "slashdot"):
+        half = slice(len(data.Y) // 2, None)
+        found = column_alignment(data.X, shift_columns(data.Y, half, slice(None), 1))
+        assert found.shift == -1

@@ -41,9 +41,9 @@ def random_data(m=40, d=4, q=3, seed=0):
 
 
 def sparse_rows(rng, m, d, density=0.3):
-    X = sparse.random_array((m, d), density=density, format="csr", rng=rng)
+    X = sparse.random(m, d, density=density, format="csr", random_state=rng)
     X.data -= 0.5
-    return sparse.csr_matrix(X)
+    return X
 
 
 def unsorted(X):

@@ -40,6 +40,7 @@ def test_figures():
         "rows with the features but not the labels of another": 3,
         "missing values": 0,
         "row alignment": "undecided",
+        "label columns": "consistent",
     }
     assert all(type(value) in (str, int, float) for value in facts.values())
 

@@ -7,6 +7,7 @@ from .alignment import Alignment, ShiftedRows, row_alignment
 from .dataset import DataSet
 from .embedded import load_digit_attributes
 from .files import DataFileError
+from .label_columns import ShiftedColumns, column_alignment
 from .load import load_data
 from .noise import add_candidate_noise
 from .sheet import DataSheet, data_sheet
@@ -16,8 +17,10 @@ __all__ = [
     "DataFileError",
     "DataSet",
     "DataSheet",
+    "ShiftedColumns",
     "ShiftedRows",
     "add_candidate_noise",
+    "column_alignment",
     "data_sheet",
     "load_data",
     "load_digit_attributes",

@@ -152,7 +152,7 @@ def row_alignment(X, Y):
     if m < FEWEST_ROWS or min(X.shape) == 0 or not Y.any():
         return Alignment()
     rows = _rows_to_use(m)
-    gains = _gains(_directions(X[rows]), Y, rows)
+    gains = _gains(directions(X[rows]), Y, rows)
     marks, marks_in_file = _marks(len(rows)), _marks(m)
     i, j = np.triu_indices(len(marks), 1)
     long = marks[j] - marks[i] >= FEWEST_ROWS
@@ -212,7 +212,7 @@ def _marks(m):
     return np.linspace(0, m, N_CELLS + 1).astype(int)
 
 
-def _directions(X):
+def directions(X):
     """Numbers that carry most of what the features say: principal components, or those of words."""
     if sparse.issparse(X):
         # weighted like words: rare ones count more, and rows of all lengths alike

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from .alignment import row_alignment
+from .label_columns import column_alignment
 from .parts import MISSING
 from .row_hashes import row_hashes
 
@@ -66,6 +67,10 @@ def data_sheet(data, folds=None):
     facts["row alignment"] = state
     if alignment.shifted:
         warnings.insert(0, alignment.warning)
+    columns = column_alignment(data.X, data.Y)
+    facts["label columns"] = "consistent" if columns is None else "shifted"
+    if columns is not None:
+        warnings.insert(0, columns.warning)
     return DataSheet(data.name, facts, tuple(warnings))
 
 

@@ -96,16 +96,22 @@ def circulation_by_highs(scores, order, n_relevant, weight):
     # HiGHS has absolute tolerances: the largest cost and the largest capacity become 1
     cost_unit = max(np.abs(costs).max(), TINY)
     unit = program.weight.max()
-    solution = interruptible(
-        linprog,
-        costs / cost_unit,
-        A_eq=balance,
-        b_eq=np.zeros(q),
-        bounds=np.column_stack([np.zeros(n), program.weight[row] / unit]),
-        method="highs",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if solution.status != 0:
+    arguments = {
+        "c": costs / cost_unit,
+        "A_eq": balance,
+        "b_eq": np.zeros(q),
+        "bounds": np.column_stack([np.zeros(n), program.weight[row] / unit]),
+        "options": {
+            "primal_feasibility_tolerance": 1e-10,
+            "dual_feasibility_tolerance": 1e-10,
+        },
+    }
+    # the simplex method of older releases may give up at such tolerances
+    for method in ("highs", "highs-ipm"):
+        solution = interruptible(linprog, method=method, **arguments)
+        if solution.status == 0:
+            break
+    else:
         raise FloatingPointError(f"no minimum-cost circulation was found: {solution.message}")
     flow = unit * solution.x
     coefficients = np.zeros((m, q))
