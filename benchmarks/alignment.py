@@ -98,7 +98,11 @@ def _columns_found(data, first, stop, shift):
     broken = data.Y.copy()
     broken[first:stop] = np.roll(broken[first:stop], shift, axis=1)
     found = label_columns.column_alignment(data.X, broken)
-    if found is None or found.shift != -shift:
+    if found is None:
         return False
     shared = min(stop, found.last + 1) - max(first, found.first)
-    return 2 * shared > max(stop - first, found.last + 1 - found.first)
+    if found.shift == shift:
+        # the other rows, which are shifted the other way
+        return 2 * shared < found.last + 1 - found.first
+    size = max(stop - first, found.last + 1 - found.first)
+    return found.shift == -shift and 2 * shared > size
