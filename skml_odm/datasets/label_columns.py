@@ -89,9 +89,9 @@ def column_alignment(X, Y):
     --------
     >>> import numpy as np
     >>> from skml_odm.datasets import column_alignment
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(2)
     >>> X = rng.normal(size=(2000, 12))
-    >>> Y = X + rng.normal(size=X.shape) > np.linspace(0.0, 3.0, 12)
+    >>> Y = X + rng.normal(size=X.shape) > rng.uniform(0.0, 3.0, size=12)
     >>> column_alignment(X, Y) is None
     True
     >>> Y[1000:] = np.roll(Y[1000:], 1, axis=1)
