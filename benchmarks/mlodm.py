@@ -17,8 +17,8 @@ from skmultilearn.adapt import MLkNN
 from threadpoolctl import threadpool_limits
 
 from skml_odm import MLODM
-from skml_odm.kernels import gaussian_kernel
-from skml_odm.losses import PairLoss
+from skml_odm.features.kernels import gaussian_kernel
+from skml_odm.problems.pairs import PairLoss
 
 from .data import load_as_in_paper
 from .explicit import fit_explicit

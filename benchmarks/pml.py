@@ -12,8 +12,8 @@ from sklearn.metrics import label_ranking_average_precision_score, label_ranking
 from threadpoolctl import threadpool_limits
 
 from skml_odm import MLODM, PMLODM
-from skml_odm.candidates import Prototypes
 from skml_odm.datasets import add_candidate_noise
+from skml_odm.estimators.candidates import Prototypes
 from skml_odm.solvers.confidence import ScoreProgram, confidences, solve_by_highs
 
 from .data import load_as_in_paper, load_candidates

@@ -13,10 +13,10 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from skml_odm import RankCVM, RankSVM
-from skml_odm.kernels import gaussian_kernel
-from skml_odm.losses import PairLoss
-from skml_odm.operators import KernelOperator
-from skml_odm.rank_cvm import lowest_vertex, scaled
+from skml_odm.estimators.rank_cvm import lowest_vertex, scaled
+from skml_odm.features.kernels import gaussian_kernel
+from skml_odm.features.operators import KernelOperator
+from skml_odm.problems.pairs import PairLoss
 from skml_odm.solvers.auto import auto
 from skml_odm.solvers.frank_wolfe import frank_wolfe, frank_wolfe_steps
 from skml_odm.solvers.iteration import conclude

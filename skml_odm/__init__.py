@@ -1,38 +1,35 @@
 """Margin-distribution and ranking-margin learning for multi-label data.
 
-An *estimator* checks its input, describes the learning problem as a *loss* over label pairs and an
-*operator* V ↦ K V, hands both to a *solver* that returns coefficients with a certificate, and turns
-scores into labels with a *threshold*. Data goes one way through these rooms:
+An *estimator* checks its input and states a learning problem: *features* on one side, a *problem*
+over the labels of a row on the other. A *solver* that knows only these two returns coefficients
+with a certificate, and a *decision* turns scores into labels. Data goes one way through these
+rooms; each imports only from rooms above it:
 
-- :mod:`skml_odm.mlodm`, :mod:`skml_odm.rank_svm` and so on the estimators,
-  :mod:`skml_odm.particle` (with :mod:`skml_odm.propagation`), :mod:`skml_odm.pml_lrs` (with
-  :mod:`skml_odm.solvers.low_rank_sparse`) those of partial labels they are compared with;
-  :mod:`skml_odm.base` what they share with the host; :mod:`skml_odm.mcodm` and
-  :mod:`skml_odm.odm` plain scikit-learn classifiers, with :mod:`skml_odm.classifier` in common,
-- :mod:`skml_odm.validation` checks of what users pass in,
-- :mod:`skml_odm.kernels`, :mod:`skml_odm.operators` what a solver knows of the features,
-- :mod:`skml_odm.losses`, :mod:`skml_odm.covariance` what it knows of the labels,
-- :mod:`skml_odm.solvers` the solvers and their compiled pieces,
-- :mod:`skml_odm.thresholds` from scores to labels,
-- :mod:`skml_odm.metrics` measures scikit-learn lacks, and scorers,
-- :mod:`skml_odm.search` choice of parameters by cross-validation, with what fits share
-  (:mod:`skml_odm.sharing`),
-- :mod:`skml_odm.datasets`, :mod:`skml_odm.study` embedded data, and the command ``skml-odm``.
+- :mod:`skml_odm.utils` checks of what users pass in, threads, SQLite files,
+- :mod:`skml_odm.metrics` measures that scikit-learn lacks, and scorers,
+- :mod:`skml_odm.features` what a solver knows of X: kernels, and operators V ↦ K V,
+- :mod:`skml_odm.problems` what a solver knows of Y: losses, with their compiled loops,
+- :mod:`skml_odm.solvers` from both to coefficients and a duality gap,
+- :mod:`skml_odm.decisions` from scores to labels,
+- :mod:`skml_odm.estimators` the classifiers, a file each,
+- :mod:`skml_odm.search` choice of parameters by cross-validation,
+- :mod:`skml_odm.datasets` data files and embedded data,
+- :mod:`skml_odm.study` comparative studies: the command ``skml-odm``.
 """
 
 try:
-    from .csrl import CSRL
-    from .m3l import M3L
-    from .mcodm import MCODM
-    from .mlodm import MLODM
-    from .odm import ODM
-    from .particle import Particle
-    from .pml_lrs import PMLLRS
-    from .pmlodm import PMLODM
-    from .rank_cvm import RankCVM
-    from .rank_lsvm import RankLSVM
-    from .rank_svm import RankSVM
-    from .rank_svmz import RankSVMz
+    from .estimators.csrl import CSRL
+    from .estimators.m3l import M3L
+    from .estimators.mcodm import MCODM
+    from .estimators.mlodm import MLODM
+    from .estimators.odm import ODM
+    from .estimators.particle import Particle
+    from .estimators.pml_lrs import PMLLRS
+    from .estimators.pmlodm import PMLODM
+    from .estimators.rank_cvm import RankCVM
+    from .estimators.rank_lsvm import RankLSVM
+    from .estimators.rank_svm import RankSVM
+    from .estimators.rank_svmz import RankSVMz
     from .search import PathSearchCV
 except ImportError as error:
     if (error.name or "").startswith("skmultilearn"):

@@ -5,7 +5,7 @@ import numbers
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from .validation import check_choice
+from .utils.validation import check_choice
 
 # Distinguishable by colour-blind people and in print, also by their lines and markers. After Okabe
 # and Ito, the light ones darkened: a contrast of 3 or more on white.
@@ -109,9 +109,6 @@ def plot_critical_difference(names, average_ranks, difference=None, ax=None):
     -------
     matplotlib Axes
     """
-    # here, since reports of studies import this module
-    from .study.statistics import groups_within
-
     ranks = np.asarray(average_ranks, dtype=float)
     n_classifiers = len(ranks)
     ax = _axes(ax, critical_difference_size(n_classifiers))
@@ -156,6 +153,29 @@ def plot_critical_difference(names, average_ranks, difference=None, ax=None):
             ax.plot([end, end], [-2.05, -1.75], linewidth=1.2, **line)
         ax.text(low + difference / 2, -2.1, f"CD = {difference:.2f}", ha="center", va="bottom")
     return ax
+
+
+def groups_within(average_ranks, difference):
+    """The largest runs of classifiers, in the order of ranks, that differ by no more than that.
+
+    Parameters
+    ----------
+    average_ranks : array-like of shape (n_classifiers,)
+    difference : float
+
+    Returns
+    -------
+    list of (float, float)
+        Best and worst rank of each run of two or more; no run is part of another.
+    """
+    ordered = np.sort(average_ranks)
+    last = np.searchsorted(ordered, ordered + difference * (1 + 1e-12), side="right") - 1
+    runs, reached = [], -1
+    for first, end in enumerate(last):
+        if end > first and end > reached:
+            runs.append((float(ordered[first]), float(ordered[end])))
+            reached = end
+    return runs
 
 
 def plot_margins(outcomes, classifiers=None, ax=None):

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from skml_odm.losses import PairLoss
-from skml_odm.operators import KernelOperator, LinearOperator
+from skml_odm.features.operators import KernelOperator, LinearOperator
+from skml_odm.problems.pairs import PairLoss
 
 SEMIDEFINITE = ("linear", "rbf", "poly", "cosine", "laplacian")
 

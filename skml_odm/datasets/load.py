@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from ..validation import check_real
+from ..utils.validation import check_real
 from .arff_file import read_arff
 from .csv_file import read_csv
 from .embedded import EMBEDDED

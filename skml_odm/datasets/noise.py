@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from ..validation import Target, check_real, check_seed
+from ..utils.validation import Target, check_real, check_seed
 
 
 def add_candidate_noise(Y, n_noisy, random_state=None):

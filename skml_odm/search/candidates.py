@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.pipeline import Pipeline
 
-from ..kernel_model import KernelModel
+from ..estimators.kernel_model import KernelModel
 from .fold import Task
 from .identity import key_of
 

@@ -3,7 +3,7 @@
 import json
 import os
 
-from ..sqlite import opened
+from ..utils.sqlite import opened
 from .identity import identity
 
 # tables and their columns

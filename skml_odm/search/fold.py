@@ -15,9 +15,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 
-from ..kernel_model import KernelModel
+from ..estimators.kernel_model import KernelModel
 from ..metrics import RankingScorer
-from ..parallel import keep_freed_memory, one_thread
+from ..utils.parallel import keep_freed_memory, one_thread
 from .identity import key_of
 from .matrices import FoldMatrices
 from .shared_fold import SharedFold

@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import manhattan_distances
 
-from .._gram import gaussian_rows
-from ..kernels import check_distances
+from ..features._gram import gaussian_rows
+from ..features.kernels import check_distances
 
 # which matrix a kernel is a function of
 SOURCES = {

@@ -14,7 +14,7 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import _num_samples
 
 from ..metrics import RankingScorer
-from ..validation import (
+from ..utils.validation import (
     as_plain_array,
     check_choice,
     check_real,

@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import _num_samples
 
-from ..kernel_model import KernelModel
-from ..parallel import streaming
+from ..estimators.kernel_model import KernelModel
+from ..utils.parallel import streaming
 from .candidates import model_of, tasks
 from .checkpoint import Checkpoint
 from .fold import Work, failed_scores, run_task

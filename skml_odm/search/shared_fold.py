@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Any
 
-from ..sharing import Alone
+from ..estimators.sharing import Alone
 from ..solvers.auto import EXACT_ROWS
 from ..solvers.features import has_few_features
 from ..solvers.multiclass_path import MultiClassPath

@@ -18,7 +18,7 @@ or empty as long as the biases move by less than that.
 
 from libc.math cimport INFINITY, fabs
 from libc.stdlib cimport calloc, free, malloc, realloc
-from skml_odm.solvers._signals cimport ROWS_PER_LOOK, look_for_signals
+from skml_odm.utils._signals cimport ROWS_PER_LOOK, look_for_signals
 
 # Elementary steps between two looks at Ctrl-C, about.
 cdef Py_ssize_t STEPS_PER_CALL = 5_000_000

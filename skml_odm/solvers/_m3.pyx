@@ -17,8 +17,8 @@ last multipliers, lifted to a small positive floor.
 
 from libc.math cimport fabs, sqrt
 from libc.stdlib cimport free, malloc
-from skml_odm.solvers._pairs cimport pair_terms
-from skml_odm.solvers._panel cimport add_multiple
+from skml_odm.problems._pairs cimport pair_terms
+from skml_odm.utils._panel cimport add_multiple
 
 # Multipliers start at least this far (times the row's weight) from the absorbing zero.
 cdef double FLOOR = 1e-10

@@ -4,8 +4,8 @@ Every row's block is solved in turn (``_multiclass``), and what the next rows ne
 to date: the weights W = Xᵀ A, or the scores of the panel.
 """
 
-from skml_odm.solvers._multiclass cimport Blocks
-from skml_odm.solvers._panel cimport add_multiple
+from skml_odm.problems._classes cimport Blocks
+from skml_odm.utils._panel cimport add_multiple
 
 ctypedef fused real:
     float

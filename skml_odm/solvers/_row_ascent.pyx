@@ -8,52 +8,12 @@ A's columns carry it.
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
-from skml_odm.solvers._panel cimport add_multiple
+from skml_odm.problems._row_problem cimport RowProblem
+from skml_odm.utils._panel cimport add_multiple
 
 ctypedef fused index_type:
     int32_t
     int64_t
-
-
-cdef class RowProblem:
-    """The rows' problems of one learning task.
-
-    Attributes
-    ----------
-    negligible : float
-        A row whose share of the duality gap is at most this is left as it is.
-    dual : float
-        The dual value, followed through all changes.
-    """
-
-    def __init__(self, double[:, ::1] coefficients, const double[:, ::1] sign, weight, scale):
-        self.coefficients = coefficients
-        self.sign = sign
-        self.weight = weight
-        self.scale = scale
-        self.negligible = 0.0
-        self.dual = 0.0
-
-    cdef double visit(
-        self, Py_ssize_t row, const double* product, double diagonal, double* change,
-    ) noexcept nogil:
-        """Improve A_row; return the row's share of the duality gap before.
-
-        ``product`` is (K A)_row and ``diagonal`` K_row,row, both with intercept. Sets ``moved``,
-        and ``change`` to the change of A_row if it moved.
-        """
-        self.moved = False
-        return 0.0
-
-    def visit_row(self, Py_ssize_t row, const double[::1] product, double diagonal):
-        """``visit`` for tests."""
-        cdef double* change = <double*> malloc(product.shape[0] * sizeof(double))
-        if change == NULL:
-            raise MemoryError()
-        try:
-            return self.visit(row, &product[0], diagonal, change)
-        finally:
-            free(change)
 
 
 def sweep_kernel(

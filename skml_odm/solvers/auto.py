@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from ..lean_operator import LeanOperator
+from ..features.lean_operator import LeanOperator
 from .bcd import bcd_epochs
 from .features import has_few_features, preparation
 from .greedy import greedy, suits_greedy

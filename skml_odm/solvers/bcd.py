@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from . import _block, _m3
-from ._pair_rows import PairRows
+from ..features.landmarks import Landmarks
+from ..problems import _block
+from ..problems._pair_rows import PairRows
+from . import _m3
 from .iteration import Step, finish
-from .landmarks import Landmarks
 from .result import TINY, Result, Trace, relative_gap
 from .row_ascent import PANEL_ROWS, LinearVisits
 

@@ -20,7 +20,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
-from ..operators import ChunkedOperator
+from ..features.operators import ChunkedOperator
 from ._binary_svm import descend
 from .result import Result, Trace, relative_gap
 

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ..parallel import interruptible
+from ..utils.parallel import interruptible
 from . import _circulation
 from .result import TINY
 

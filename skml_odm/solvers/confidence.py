@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ..parallel import interruptible
+from ..utils.parallel import interruptible
 from . import _confidence
 from .result import TINY
 

@@ -12,7 +12,7 @@ width. All vectors but the scores Φ w have d rows.
 import numpy as np
 from scipy import sparse
 
-from ..operators import LinearOperator
+from ..features.operators import LinearOperator
 from .directions import MAX_CG, Directions
 
 # An epoch over rows with n entries takes as long as the eigenvectors of ΦᵀΦ where d³ is so many n,

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..losses import PairLoss
+from ..problems.pairs import PairLoss
 from .frank_wolfe import first_point, steps_per_call
 from .result import Result, Trace, relative_gap
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..parallel import interruptible
+from ..utils.parallel import interruptible
 from .result import relative_gap
 
 CHECK_EVERY = 10

@@ -27,8 +27,8 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from ..kernels import row_slices, squared_norms
-from ._multiclass import Blocks
+from ..features.kernels import row_slices, squared_norms
+from ..problems._classes import Blocks
 from ._multiclass_sweeps import sweep_dense, sweep_panel, sweep_sparse
 from .bcd import panels
 from .result import Result, Trace, relative_gap

@@ -14,7 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, get_blas_funcs
 
-from ._multiclass_smooth import add_rank_ones, apply_curvature, curvature, curvature_diagonal
+from ..problems._class_smoothing import (
+    add_rank_ones,
+    apply_curvature,
+    curvature,
+    curvature_diagonal,
+)
 from .multiclass import SMALL
 
 # Equations are solved directly for at most this many weights, and set up row by row for at most

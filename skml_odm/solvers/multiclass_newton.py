@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._multiclass_smooth import extrapolate, smooth_loss
+from ..problems._class_smoothing import extrapolate, smooth_loss
 from .multiclass import EXACT, ROUNDING, SMALL, MultiClassResult, certificate
 from .multiclass_directions import newton_direction
 from .multiclass_smoothing import Smoothing

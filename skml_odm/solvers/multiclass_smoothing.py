@@ -19,7 +19,7 @@ s = 1, too, and J judges.
 
 import numpy as np
 
-from ._multiclass_smooth import smooth_step
+from ..problems._class_smoothing import smooth_step
 
 # s at first, and at most; smaller after full steps, larger after short ones.
 SMOOTHING = 1.0

@@ -9,7 +9,7 @@ b ← b + ρ t.
 import numpy as np
 from sklearn.utils import check_random_state
 
-from . import _hinge
+from ..problems import _hinge
 from .bcd import panels
 from .iteration import Step, finish
 from .pair_multipliers import PairMultipliers, certify

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from ..lean_operator import LeanOperator
-from ..operators import RoundedOperator
+from ..features.lean_operator import LeanOperator
+from ..features.operators import RoundedOperator
 from .directions import MAX_CG, RELAXED, Directions
 from .features import FeatureDirection, has_few_features
 from .iteration import Step, finish

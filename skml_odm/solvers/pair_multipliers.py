@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from . import _hinge
+from ..problems import _hinge
 from .circulation import circulation
 from .result import FULL, Result
 

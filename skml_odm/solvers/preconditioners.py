@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..features.landmarks import Landmarks
 from . import _label_blocks
-from .landmarks import Landmarks
 
 # Stiffest direction that the landmarks correct: beyond, the correction is lost in rounding.
 CANCELLATION = 1e6

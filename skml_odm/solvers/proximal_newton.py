@@ -9,8 +9,8 @@ brings all that is wrong down by a factor which falls with w and 1/ρ.
 
 import numpy as np
 
-from ..losses import Modes
-from . import _proximal_hinge
+from ..problems import _proximal_hinge
+from ..problems.pairs import Modes
 from .iteration import Step, finish
 from .newton import directions, step_length
 from .pair_multipliers import PairMultipliers, best_primal, certify

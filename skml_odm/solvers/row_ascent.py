@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from ..operators import LinearOperator
+from ..features.operators import LinearOperator
 from ._row_ascent import sweep_dense, sweep_kernel, sweep_sparse
 from .iteration import Step, finish
 from .result import TINY, Trace

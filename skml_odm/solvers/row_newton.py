@@ -13,7 +13,7 @@ the new ones as far as the dual value of the whole problem rises, and the covari
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from ..losses import Modes
+from ..problems.pairs import Modes
 from .newton import directions
 from .proximal_newton import FEW, FIRST_WIDTH, MANY, newton_round
 from .result import TINY, Trace

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..validation import check_choice, check_real
+from ..utils.validation import check_choice, check_real
 from .measures import OF_ACCURACY
 from .outcome import Outcome
 from .protocol import Protocol

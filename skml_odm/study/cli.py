@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import __version__
 from ..datasets import DataFileError, data_sheet, load_data
-from ..sqlite import StoreError
+from ..utils.sqlite import StoreError
 from .definition import read_study
 from .estimators import DefinitionError
 from .outcome import DONE

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..datasets import DataFileError, DataSet, load_data
 from ..datasets.selection import labelled_rows, swap_split, without_labels
-from ..validation import check_bool, check_choice, check_real
+from ..utils.validation import check_bool, check_choice, check_real
 from .cell import Classifier, Tuning
 from .estimators import (
     DefinitionError,

@@ -13,9 +13,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from ..base import LabelRanker
 from ..datasets import add_candidate_noise
-from ..kernel_model import KernelModel
+from ..estimators.base import LabelRanker
+from ..estimators.kernel_model import KernelModel
 from ..search import PathSearchCV
 from .clock import Clock
 from .estimators import make_estimator, make_value, seeded

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import __version__
-from ..base import LabelRanker
+from ..estimators.base import LabelRanker
 from ..metrics import ranking_loss
 
 # a curve of convergence has points at these numbers of iterations

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 from skmultilearn.model_selection import IterativeStratification
 
-from ..validation import check_bool, check_choice, check_real
+from ..utils.validation import check_bool, check_choice, check_real
 
 KINDS = ("folds", "random", "official")
 SCALINGS = ("unit", "standard", "tf-idf", "none")

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from ..datasets.selection import frequent_features, frequent_labels, labelled_rows
-from ..parallel import streaming
-from ..validation import canonical
+from ..utils.parallel import streaming
+from ..utils.validation import canonical
 from .cell import Cell, describe
 from .outcome import DONE, TOO_SLOW
 from .process import end_with, run_cell, this_process

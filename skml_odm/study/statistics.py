@@ -105,29 +105,6 @@ def nemenyi_p_values(average_ranks, n_sets):
     return np.maximum(p_values, p_values.T)
 
 
-def groups_within(average_ranks, difference):
-    """The largest runs of classifiers, in the order of ranks, that differ by no more than that.
-
-    Parameters
-    ----------
-    average_ranks : array-like of shape (n_classifiers,)
-    difference : float
-
-    Returns
-    -------
-    list of (float, float)
-        Best and worst rank of each run of two or more; no run is part of another.
-    """
-    ordered = np.sort(average_ranks)
-    last = np.searchsorted(ordered, ordered + difference * (1 + 1e-12), side="right") - 1
-    runs, reached = [], -1
-    for first, end in enumerate(last):
-        if end > first and end > reached:
-            runs.append((float(ordered[first]), float(ordered[end])))
-            reached = end
-    return runs
-
-
 def signed_rank_p_value(differences):
     """p-value of Wilcoxon's signed-rank test, two-sided; None if there are too few differences.
 

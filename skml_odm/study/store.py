@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 
-from ..sqlite import StoreError, locked, opened
+from ..utils.sqlite import StoreError, locked, opened
 from .outcome import DONE, FAILED, Outcome
 
 COLUMNS = [field.name for field in fields(Outcome)]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ...validation import check_choice
+from ...utils.validation import check_choice
 from ..measures import MEASURES
 from ..summary import Summary
 from . import comma_separated, pictures, record, results

@@ -1,0 +1,157 @@
+"""Thresholds turn label scores into labels: a label is predicted where score − t(x) > 0.
+
+A threshold is a small object with ``fit(scores, indicator, sample_weight, margin)`` and
+``__call__(scores)``; the latter returns t for each row (and label), ready to be subtracted. It is
+fitted to scores in units of the margin that label pairs were to have. ``keeps_order`` says that t
+is the same for all labels of a row.
+"""
+
+import numbers
+
+import numpy as np
+
+from ..utils.validation import check_choice, check_real
+
+# How far beyond the outermost score a cut lies: half of the margin that pairs are trained to have.
+HALF_MARGIN = 0.5
+
+# Combinations of labels whose scores vary by less than this, relative to those that vary most, are
+# dependent: what is left of them is rounding, single precision's included.
+DEPENDENT = 1e-5
+
+# Scores that are sorted at a time, so that memory stays small beside what a fit has taken before.
+SCORES_PER_CALL = 2**12
+
+
+def optimal_cuts(scores, indicator, weight=None):
+    """For each row, the cut that misclassifies the least weight of its entries.
+
+    Entries above the cut are called relevant. Cuts lie midway between neighbouring scores, or half
+    a margin beyond the lowest or highest. Of several best cuts the one with most room is taken.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, q)
+    indicator : ndarray of shape (n, q), bool
+    weight : ndarray of shape (q,), optional
+        Cost of misclassifying an entry.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    n, q = scores.shape
+    step = max(1, SCORES_PER_CALL // q)
+    parts = [slice(start, start + step) for start in range(0, n, step)]
+    return np.concatenate([_optimal_cuts(scores[p], indicator[p], weight) for p in parts])
+
+
+def _optimal_cuts(scores, indicator, weight):
+    n, q = scores.shape
+    order = np.argsort(scores, axis=1)
+    ranked = np.take_along_axis(scores, order, axis=1)
+    relevant = np.take_along_axis(indicator, order, axis=1)
+    cost = np.ones(q) if weight is None else weight
+    cost = cost[order]
+    # errors[:, j]: relevant entries among the j lowest plus irrelevant ones among the others
+    signed = np.where(relevant, cost, -cost)
+    errors = np.zeros((n, q + 1))
+    np.cumsum(signed, axis=1, out=errors[:, 1:])
+    room = np.empty((n, q + 1))
+    room[:, 1:-1] = np.diff(ranked, axis=1)
+    room[:, [0, -1]] = 2 * HALF_MARGIN
+    errors[room <= 0.0] = np.inf
+    best = errors <= errors.min(axis=1, keepdims=True) + 1e-12 * cost.sum(axis=1, keepdims=True)
+    chosen = np.where(best, room, -1.0).argmax(axis=1)
+    padded = np.empty((n, q + 2))
+    padded[:, 1:-1] = ranked
+    padded[:, 0] = ranked[:, 0] - 2 * HALF_MARGIN
+    padded[:, -1] = ranked[:, -1] + 2 * HALF_MARGIN
+    rows = np.arange(n)
+    return 0.5 * (padded[rows, chosen] + padded[rows, chosen + 1])
+
+
+class RegressionThreshold:
+    """t(x) = wᵀ f(x) + b, a linear model of each training row's best cut (Elisseeff and Weston).
+
+    The target for a row is the cut with the smallest Hamming loss; the model is fitted by least
+    squares on the row's label scores, of minimum norm where they are linearly dependent. They are
+    for most losses: scores of a row sum to zero but for rounding, which must not be fitted.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (q,)
+    intercept_ : float
+    """
+
+    keeps_order = True
+
+    def fit(self, scores, indicator, sample_weight=None, margin=1.0):
+        weight = np.ones(len(scores)) if sample_weight is None else sample_weight
+        scores = scores / margin
+        cuts = optimal_cuts(scores, indicator)
+        centre, level = (np.average(each, axis=0, weights=weight) for each in (scores, cuts))
+        root = np.sqrt(weight)
+        self.coef_ = np.linalg.lstsq(
+            (scores - centre) * root[:, None], (cuts - level) * root, rcond=DEPENDENT
+        )[0]
+        self.intercept_ = float(margin * (level - centre @ self.coef_))
+        return self
+
+    def __call__(self, scores):
+        return (scores @ self.coef_ + self.intercept_)[:, None]
+
+
+class PerLabelThreshold:
+    """t_k for each label: the cut that misclassifies the fewest training rows (paper 001).
+
+    Attributes
+    ----------
+    values_ : ndarray of shape (q,)
+    """
+
+    keeps_order = False
+
+    def fit(self, scores, indicator, sample_weight=None, margin=1.0):
+        if sample_weight is not None:
+            counted = sample_weight > 0
+            scores, indicator = scores[counted], indicator[counted]
+            sample_weight = sample_weight[counted]
+        self.values_ = margin * optimal_cuts(scores.T / margin, indicator.T, sample_weight)
+        return self
+
+    def __call__(self, scores):
+        return self.values_
+
+
+class FixedThreshold:
+    """The same number for every row and label.
+
+    Parameters
+    ----------
+    value : float
+    """
+
+    keeps_order = True
+
+    def __init__(self, value):
+        self.value = value
+
+    def fit(self, scores, indicator, sample_weight=None, margin=1.0):
+        return self
+
+    def __call__(self, scores):
+        return self.value
+
+
+def make_threshold(threshold):
+    """The threshold object for an estimator's ``threshold`` parameter."""
+    if isinstance(threshold, numbers.Real) and not isinstance(threshold, bool):
+        check_real("threshold", threshold, -np.inf)
+        return FixedThreshold(float(threshold))
+    check_choice("threshold", threshold, ("regression", "per-label", "zero"), or_else="a number")
+    return {
+        "regression": RegressionThreshold,
+        "per-label": PerLabelThreshold,
+        "zero": lambda: FixedThreshold(0.0),
+    }[threshold]()

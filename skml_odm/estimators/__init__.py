@@ -1,0 +1,1 @@
+"""The classifiers: one file each, and what they share."""

@@ -1,0 +1,39 @@
+"""Ranking measures as scorers for model selection."""
+
+from .ranking import average_precision, coverage, one_error, ranking_loss
+
+
+class RankingScorer:
+    """A scorer that ranks labels by an estimator's ``decision_function``; larger is better.
+
+    The same as scikit-learn's ``make_scorer`` makes of a measure, without its checks of what kind
+    of target y is: in a search they would take longer than the measure.
+
+    Parameters
+    ----------
+    measure : callable
+        Takes labels, scores and ``sample_weight``.
+    greater_is_better : bool
+    """
+
+    def __init__(self, measure, greater_is_better=True):
+        self.measure = measure
+        self.sign = 1.0 if greater_is_better else -1.0
+
+    def __call__(self, estimator, X, y, sample_weight=None):
+        rank = getattr(estimator, "ranking_scores", estimator.decision_function)
+        return self.sign * self.measure(y, rank(X), sample_weight=sample_weight)
+
+    def _accept_sample_weight(self):
+        """Asked by scikit-learn where there are several scorers."""
+        return True
+
+    def __repr__(self):
+        greater = "" if self.sign > 0 else ", greater_is_better=False"
+        return f"RankingScorer({self.measure.__name__}{greater})"
+
+
+ranking_loss_scorer = RankingScorer(ranking_loss, greater_is_better=False)
+average_precision_scorer = RankingScorer(average_precision)
+one_error_scorer = RankingScorer(one_error, greater_is_better=False)
+coverage_scorer = RankingScorer(coverage, greater_is_better=False)

@@ -1,0 +1,263 @@
+"""The smooth loss of Newton's method for mcODM, and its derivatives.
+
+Each row's loss is replaced by min_z loss(z) + ‖z − f + σA‖²/2σ at its scores f, σ = smoothing/c and
+A some coefficients of the row: a block of ``_multiclass`` with σ in place of κ, whatever the
+features. The coefficients of its solution are the gradient's, but for the sign.
+
+The gradient is piecewise affine. With S the classes of positive ζ (the rival r is not among them
+where β > 0), n = |S|, and share = cμ/(1 + 2σcμ) where β > 0, else 0, changes of scores f change
+
+    a by g (Σ_S f − n·start),  start = (1 − s) f_y + s f_r,  s = σ·share,  g = 1/(σ + n·slope),
+    ζ_l by (f_l − start − slope·a)/σ,  slope = σ(1 − s) + 1/c,        β by share (f_y − f_r + σa).
+
+Rivals are moving ones throughout.
+"""
+
+from skml_odm.problems._classes cimport Blocks, solve
+
+
+cdef struct Piece:
+    # where a row is, and the numbers that its derivatives are made of
+    Py_ssize_t y
+    Py_ssize_t r
+    Py_ssize_t n
+    double c
+    double sigma
+    double share
+    double s
+    double slope
+    double g
+
+
+cdef Piece piece(Blocks blocks, Py_ssize_t i, double smoothing) noexcept nogil:
+    """The piece that row i is on after ``smooth_step``; lists S in ``blocks.kept``."""
+    cdef Piece found
+    cdef const double* A = &blocks.coefficients[i, 0]
+    cdef double beta = blocks.over[i], zeta, over
+    cdef Py_ssize_t j
+    found.y = blocks.label[i]
+    found.r = blocks.rival[i]
+    found.n = 0
+    found.c = blocks.weight[i]
+    found.sigma = smoothing / found.c
+    over = found.c * blocks.shape.mu
+    found.share = over / (1.0 + 2.0 * found.sigma * over) if beta > 0.0 else 0.0
+    for j in range(blocks.k):
+        zeta = -A[j] + (beta if j == found.r else 0.0)
+        if j != found.y and zeta > 0.0 and not (j == found.r and beta > 0.0):
+            blocks.kept[found.n] = j
+            found.n += 1
+    found.s = found.sigma * found.share
+    found.slope = found.sigma * (1.0 - found.s) + 1.0 / found.c
+    found.g = 1.0 / (found.sigma + found.n * found.slope)
+    return found
+
+
+cdef inline double change_of_sum(
+    const Piece* at, const double* f, const Py_ssize_t* kept, double* start,
+) noexcept nogil:
+    """The change of a, and of what the scores of S are compared with."""
+    cdef Py_ssize_t j
+    cdef double total = 0.0
+    for j in range(at.n):
+        total += f[kept[j]]
+    start[0] = (1.0 - at.s) * f[at.y] + at.s * f[at.r]
+    return (total - at.n * start[0]) * at.g
+
+
+def smooth_step(Blocks blocks, const double[:, ::1] scores, double smoothing):
+    """Replace every row's coefficients A by those of its smooth loss around A."""
+    cdef Py_ssize_t i, j, k = blocks.k
+    cdef double sigma
+    cdef double* f = &blocks.room[0]
+    cdef double* A
+    with nogil:
+        for i in range(scores.shape[0]):
+            A = &blocks.coefficients[i, 0]
+            sigma = smoothing / blocks.weight[i]
+            for j in range(k):
+                f[j] = scores[i, j] - sigma * A[j]
+            blocks.rival[i] = blocks.wanted[i]
+            blocks.over[i] = solve(
+                f, k, blocks.label[i], blocks.rival[i], blocks.level[i], sigma, blocks.weight[i],
+                blocks.shape, A, &blocks.kept[0],
+            )
+
+
+def smooth_loss(
+    Blocks blocks, const double[:, ::1] scores, const double[:, ::1] centre, double smoothing,
+):
+    """The sum of the smooth losses around the coefficients ``centre``."""
+    cdef Py_ssize_t i, j, k = blocks.k, y
+    cdef double* f = &blocks.room[0]
+    cdef double* A = f + k
+    cdef double total = 0.0, sigma, c, beta, a, over
+    with nogil:
+        for i in range(scores.shape[0]):
+            c = blocks.weight[i]
+            sigma = smoothing / c
+            over = c * blocks.shape.mu
+            y = blocks.label[i]
+            for j in range(k):
+                f[j] = scores[i, j] - sigma * centre[i, j]
+            beta = solve(
+                f, k, y, blocks.rival[i], blocks.level[i], sigma, c, blocks.shape, A,
+                &blocks.kept[0],
+            )
+            # the loss at its minimiser by its derivatives: a²/2c + β²/2cμ
+            a = A[y] + beta
+            total += 0.5 * a * a / c
+            if over > 0.0:
+                total += 0.5 * beta * beta / over
+            for j in range(k):
+                total += 0.5 * sigma * A[j] * A[j]
+    return total
+
+
+def extrapolate(Blocks blocks, const double[:, ::1] change, double smoothing):
+    """Follow ``smooth_step`` to first order as scores change, but keep ζ and β feasible."""
+    cdef Py_ssize_t i, j
+    cdef const Py_ssize_t* kept = &blocks.kept[0]
+    cdef double* A
+    cdef const double* f
+    cdef double beta, zeta, start = 0.0, a, total
+    cdef Piece at
+    with nogil:
+        for i in range(change.shape[0]):
+            at = piece(blocks, i, smoothing)
+            A = &blocks.coefficients[i, 0]
+            f = &change[i, 0]
+            a = change_of_sum(&at, f, kept, &start)
+            beta = blocks.over[i]
+            A[at.r] -= beta
+            total = 0.0
+            for j in range(at.n):
+                zeta = -A[kept[j]] + (f[kept[j]] - start - at.slope * a) / at.sigma
+                zeta = zeta if zeta > 0.0 else 0.0
+                A[kept[j]] = -zeta
+                total += zeta
+            if beta > 0.0:
+                beta += at.share * (f[at.y] - f[at.r] + at.sigma * a)
+                beta = beta if beta > 0.0 else 0.0
+            blocks.over[i] = beta
+            A[at.y] = total - beta
+            A[at.r] += beta
+
+
+def apply_curvature(
+    Blocks blocks, const double[:, ::1] change, double smoothing, double[:, ::1] result,
+):
+    """H times a change of scores, H the second derivatives of every row where it is."""
+    cdef Py_ssize_t i, j
+    cdef const Py_ssize_t* kept = &blocks.kept[0]
+    cdef double* out
+    cdef const double* f
+    cdef double beta, start = 0.0, a
+    cdef Piece at
+    with nogil:
+        for i in range(change.shape[0]):
+            at = piece(blocks, i, smoothing)
+            f = &change[i, 0]
+            out = &result[i, 0]
+            for j in range(blocks.k):
+                out[j] = 0.0
+            if at.n == 0 and at.share == 0.0:
+                continue
+            a = change_of_sum(&at, f, kept, &start)
+            beta = at.share * (f[at.y] - f[at.r] + at.sigma * a)
+            for j in range(at.n):
+                out[kept[j]] = (f[kept[j]] - start - at.slope * a) / at.sigma
+            out[at.y] = beta - a
+            out[at.r] -= beta
+
+
+def curvature_diagonal(Blocks blocks, double smoothing, float[:, ::1] result):
+    """The diagonals of H (rows × classes)."""
+    cdef Py_ssize_t i, j
+    cdef double both
+    cdef Piece at
+    with nogil:
+        for i in range(result.shape[0]):
+            at = piece(blocks, i, smoothing)
+            for j in range(blocks.k):
+                result[i, j] = 0.0
+            # the weight of the pair y, r, as in ``curvature``
+            both = at.share - at.n * at.g * (1.0 - at.s) * at.s
+            for j in range(at.n):
+                result[i, blocks.kept[j]] = <float>(
+                    at.g * (1.0 + (at.n - 1) * at.slope / at.sigma)
+                )
+            result[i, at.y] = <float>(at.n * (1.0 - at.s) * at.g + both)
+            if at.share > 0.0:
+                result[i, at.r] = <float>(at.n * at.s * at.g + both)
+
+
+def curvature(
+    Blocks blocks, double smoothing, Py_ssize_t first, Py_ssize_t[::1] row,
+    Py_ssize_t[::1] pair, double[::1] value,
+):
+    """H of rows first, first + 1, …, as a sum of w (e_p − e_q)(e_p − e_q)ᵀ over classes p > q.
+
+    The loss knows only differences of scores. Each term is one triple: the row, p·k + q, and w.
+    Returns the row to go on with and the number of triples.
+    """
+    cdef Py_ssize_t i = first, j, q, k = blocks.k, count = 0
+    cdef const Py_ssize_t* kept = &blocks.kept[0]
+    cdef Piece at
+    with nogil:
+        while i < blocks.label.shape[0] and count + (k + 1) * (k + 1) < row.shape[0]:
+            at = piece(blocks, i, smoothing)
+            for j in range(at.n):
+                for q in range(j):
+                    row[count] = i
+                    pair[count] = max(kept[j], kept[q]) * k + min(kept[j], kept[q])
+                    value[count] = at.slope * at.g / at.sigma
+                    count += 1
+                row[count] = i
+                pair[count] = max(kept[j], at.y) * k + min(kept[j], at.y)
+                value[count] = (1.0 - at.s) * at.g
+                count += 1
+                if at.s > 0.0:
+                    row[count] = i
+                    pair[count] = max(kept[j], at.r) * k + min(kept[j], at.r)
+                    value[count] = at.s * at.g
+                    count += 1
+            if at.share > 0.0:
+                row[count] = i
+                pair[count] = max(at.y, at.r) * k + min(at.y, at.r)
+                value[count] = at.share - at.n * at.g * (1.0 - at.s) * at.s
+                count += 1
+            i += 1
+    return i, count
+
+
+def add_rank_ones(
+    double[:, :, :, ::1] H, const double[:, ::1] X, const Py_ssize_t[::1] row,
+    const Py_ssize_t[::1] pair, const double[::1] value, double[:, :, ::1] grams,
+):
+    """Add the triples of ``curvature`` to the lower half of H, row by row.
+
+    ``grams`` has a block for every pair of classes, all zero before and after.
+    """
+    cdef Py_ssize_t i, a, b, p, q, k = H.shape[0], size = X.shape[1]
+    cdef const double* x
+    cdef double* gram
+    cdef double scaled
+    with nogil:
+        for i in range(row.shape[0]):
+            x = &X[row[i], 0]
+            gram = &grams[pair[i], 0, 0]
+            for a in range(size):
+                scaled = value[i] * x[a]
+                for b in range(size):
+                    gram[a * size + b] += scaled * x[b]
+        for p in range(k):
+            for q in range(p):
+                gram = &grams[p * k + q, 0, 0]
+                for a in range(size):
+                    for b in range(size):
+                        scaled = gram[a * size + b]
+                        H[p, a, p, b] += scaled
+                        H[q, a, q, b] += scaled
+                        H[p, a, q, b] -= scaled
+                        gram[a * size + b] = 0.0
