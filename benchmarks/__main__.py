@@ -2,7 +2,7 @@
 
 import argparse
 
-from . import alignment, csrl, defaults, linear, mlodm, papers, pml, rank, search
+from . import alignment, csrl, defaults, linear, mlodm, papers, pml, profile, rank, search
 
 COMMANDS = {
     "alignment": alignment,
@@ -12,6 +12,7 @@ COMMANDS = {
     "mlodm": mlodm,
     "papers": papers,
     "pml": pml,
+    "profile": profile,
     "rank": rank,
     "search": search,
 }
