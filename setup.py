@@ -33,8 +33,6 @@ MODULES = [
     "skml_odm.problems._pair_loss",
     "skml_odm.problems._sorted_pairs",
     "skml_odm.problems._block",
-    "skml_odm.solvers._label_blocks",
-    "skml_odm.solvers._label_systems",
     "skml_odm.solvers._m3",
     "skml_odm.solvers._circulation",
     "skml_odm.problems._confidence_loss",

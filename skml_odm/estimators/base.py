@@ -181,11 +181,8 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         alone = n_labels == 1 and self.needs_pairs
         pairs = np.hstack([indicator, ~indicator]) if alone else indicator
         with self._within_precision():
-            operator = eigenvectors = None
-            result = self._lean_solution(X, pairs, sample_weight)
-            if result is None:
-                operator, eigenvectors = self._sharing.operator(self, X)
-                result = self._solve(X, operator, pairs, sample_weight)
+            operator, eigenvectors = self._sharing.operator(self, X)
+            result = self._solve(X, operator, pairs, sample_weight)
         self._warn_unless_converged(result)
 
         coefficients = for_original_kernel(result.coefficients[:, :n_labels], eigenvectors)
@@ -201,18 +198,6 @@ class KernelLabelRanker(KernelModel, LabelRanker):
             self, threshold, scores, labels, sample_weight, result.margin
         )
         return self
-
-    def _lean_solution(self, X, indicator, sample_weight):
-        """The result with little memory; None where that is not asked for or does not do."""
-        operator = self._sharing.lean_operator(self, X, indicator.shape[1])
-        if operator is None:
-            return None
-        try:
-            result = self._solve(X, operator, indicator, sample_weight)
-        except FloatingPointError:
-            # what single precision cannot hold, double precision may
-            return None
-        return result if result.converged or result.n_iter >= self.max_iter else None
 
     def label_scores(self, X):
         """Scores of all labels: the larger, the more relevant.

@@ -11,9 +11,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from ..features.kernels import Kernel, KernelPrecisionError, rows_times, semidefinite_part
-from ..features.lean_operator import LeanOperator
 from ..features.operators import ChunkedOperator, KernelOperator, LinearOperator
-from ..solvers.auto import EXACT_ROWS
 from ..solvers.result import relative_gap
 from ..utils.validation import (
     check_bool,
@@ -27,9 +25,6 @@ from .sharing import ALONE, Alone
 # Kernel values computed at a time when new rows are scored.
 SCORED_ENTRIES = 4_000_000
 
-# Rows per label below which K has to leave room for the arrays of a solver.
-ROWS_PER_LABEL = 22
-
 
 class KernelModel(BaseEstimator):
     """A model whose scores are K(x, X) A + b.
@@ -41,8 +36,6 @@ class KernelModel(BaseEstimator):
     trade_off: ClassVar[str] = "C"
     # what makes a problem easier to solve
     ease: ClassVar[str] = "lower C"
-    # whether the solver makes do with a LeanOperator
-    lean: ClassVar[bool] = False
     # precisions of X that a linear kernel takes as they are
     linear_precisions: ClassVar[tuple] = (np.float64,)
     # what fits on the same rows have in common; a search lends more
@@ -116,19 +109,6 @@ class KernelModel(BaseEstimator):
             precision = np.finfo(K.dtype).eps
             K, eigenvectors = semidefinite_part(K.astype(np.float64, copy=False), precision)
         return KernelOperator(K, self.fit_intercept), eigenvectors
-
-    def _lean_operator(self, X, n_labels):
-        """K of the training rows that leaves room for a solver's arrays, or None.
-
-        So many labels come with so few rows that Newton's method would take more than half as much
-        memory as K in double precision does.
-        """
-        m = X.shape[0]
-        many_labels = EXACT_ROWS < m < ROWS_PER_LABEL * n_labels
-        fits = 8.0 * m**2 <= 1e6 * self.cache_size
-        if self.lean and many_labels and fits and self._kernel.bounded:
-            return LeanOperator(self._kernel, X, self.fit_intercept)
-        return None
 
     def _no_room(self, n_rows, why=""):
         """The error of a kernel that only works with its whole matrix in memory."""

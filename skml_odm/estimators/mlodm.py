@@ -120,7 +120,6 @@ class MLODM(KernelLabelRanker):
     """
 
     solvers = SOLVERS
-    lean = True
 
     def __init__(
         self,

@@ -123,7 +123,6 @@ class RankCVM(RankLSVM):
     """
 
     solvers: ClassVar[Collection[str]] = ("auto", "newton", "frank-wolfe", "pairwise")
-    lean = False
 
     def _solve(self, X, operator, indicator, sample_weight):
         loss = self._loss(indicator, sample_weight)

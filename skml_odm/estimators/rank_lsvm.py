@@ -113,7 +113,6 @@ class RankLSVM(KernelLabelRanker):
     """
 
     solvers: ClassVar[Collection[str]] = ("auto", "newton", "bcd")
-    lean = True
 
     def __init__(
         self,

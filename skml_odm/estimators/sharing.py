@@ -28,10 +28,6 @@ class Alone:
         """K of the training rows, and eigenvectors if it was indefinite."""
         return estimator._operator(X)
 
-    def lean_operator(self, estimator, X, n_labels):
-        """K of the training rows for problems with many labels, or None."""
-        return estimator._lean_operator(X, n_labels)
-
     def matrix(self, kernel, X):
         """The kernel matrix of the training rows."""
         return kernel.matrix(X)

@@ -104,25 +104,10 @@ class Kernel:
             _check_symmetric(K)
         return K
 
-    def strips(self, X, n_rows):
-        """The lower half of ``matrix(X)``: slices of ``n_rows`` rows, and K[rows, :stop]."""
-        if self.kind == "rbf":
-            X = X if self.center is None else X - self.center
-            yield from gaussian_strips(X, self.gamma, n_rows)
-            return
-        for start in range(0, X.shape[0], n_rows):
-            rows = slice(start, min(start + n_rows, X.shape[0]))
-            yield rows, self.between(X[rows], X[: rows.stop])
-
     def check(self, X):
         """Raise if rounding would spoil the values among the rows of X, which is not copied."""
         if self.kind == "rbf":
             check_distances(squared_norms(X, self.center), self.gamma)
-
-    @property
-    def bounded(self):
-        """Whether it is semidefinite and no value is above 1."""
-        return self.kind in ("rbf", "cosine", "laplacian")
 
     @property
     def always_semidefinite(self):
@@ -221,18 +206,7 @@ def gaussian_kernel(X, gamma):
     """exp(−γ‖x_i − x_j‖²) for all pairs of rows, dense or CSR.
 
     scikit-learn's ``rbf_kernel`` holds two matrices of the result's size while it works (three for
-    sparse data); this one fills half of a single one in place and mirrors it.
-    """
-    K = np.empty((X.shape[0],) * 2)
-    for rows, strip in gaussian_strips(X, gamma, ROWS_PER_CALL, K):
-        K[: rows.start, rows] = strip[:, : rows.start].T
-    return K
-
-
-def gaussian_strips(X, gamma, n_rows, K=None):
-    """The lower half of a Gaussian kernel's matrix: slices of ``n_rows`` rows, and K[rows, :stop].
-
-    They are parts of a matrix K where one is given to be filled.
+    sparse data); this one fills the lower half of a single one in place and mirrors it.
     """
     m = X.shape[0]
     if sparse.issparse(X):
@@ -246,15 +220,17 @@ def gaussian_strips(X, gamma, n_rows, K=None):
             parts += [matrix.indices.astype(kind, copy=False), matrix.data]
     norms = row_norms(X, squared=True)
     check_distances(norms, gamma)
-    for start in range(0, m, n_rows):
-        stop = min(start + n_rows, m)
-        strip = np.empty((stop - start, stop)) if K is None else K[start:stop, :stop]
+    K = np.empty((m, m))
+    for start in range(0, m, ROWS_PER_CALL):
+        stop = min(start + ROWS_PER_CALL, m)
+        strip = K[start:stop, :stop]
         if sparse.issparse(X):
             sparse_gram_rows(*parts, start, strip)
         else:
             np.matmul(X[start:stop], X[:stop].T, out=strip)
         gaussian_rows(strip, norms, start, gamma)
-        yield slice(start, stop), strip
+        K[:start, start:stop] = strip[:, :start].T
+    return K
 
 
 def check_distances(squared_norms, gamma):

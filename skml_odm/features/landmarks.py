@@ -18,12 +18,9 @@ class Landmarks:
         Landmarks at most.
     intercept : float
         The constant that is added to K.
-    keep : bool
-        Whether to keep K[:, S] q_i of all eigenvectors, in single precision: room for as many
-        numbers as K has in these columns, and faster projections.
     """
 
-    def __init__(self, operator, most, intercept, keep=False):
+    def __init__(self, operator, most, intercept):
         m = operator.shape[0]
         self.operator = operator
         self.intercept = intercept
@@ -36,13 +33,10 @@ class Landmarks:
         self.values, self.vectors = values[seen], vectors[:, seen]
         self.sums = self.vectors.sum(axis=0)
         self.ones = np.ones(m)
-        self.keep, self.kept = keep, None
 
     def multiplicity(self):
         """How many rows of K each eigenvector stands for: ‖K[:, S] q_i‖² / λ_i²."""
         spread = self.operator.spread(self.rows, self.vectors)
-        if self.keep:
-            self.kept = spread.astype(np.float32)
         spread += self.intercept * self.sums
         return np.einsum("ij,ij->j", spread, spread) / self.values**2
 
@@ -55,11 +49,6 @@ class Landmarks:
 
     def project(self, V):
         """⟨q_i, K[S, :] V⟩ for every eigenvector and every column of V."""
-        if self.kept is not None:
-            # few columns go to the left, for so BLAS is faster
-            result = (V.T.astype(np.float32) @ self.kept).T.astype(float)
-            result += np.outer(self.intercept * self.sums, self.ones @ V)
-            return result
         product = self.operator.product_rows(self.rows, V)
         if self.intercept:
             product += self.intercept * (self.ones @ V)

@@ -2,8 +2,8 @@
 
 Every operator offers the same few things, and no solver needs more:
 
-``product(V)``, ``product_and_square(V, W)``
-    K V; K V and ⟨W, K W⟩.
+``product(V)``
+    K V.
 ``product_rows(rows, V)``, ``spread(rows, V)``, ``gram(rows)``
     K[rows, :] V, K[:, rows] V and K among the rows, for a slice or an array of row numbers, without
     the intercept.
@@ -38,19 +38,7 @@ FEW_COLUMNS = 24
 CHUNK_ROWS = 256
 
 
-class Operator:
-    """What all operators have in common."""
-
-    def product(self, V):
-        raise NotImplementedError
-
-    def product_and_square(self, V, W):
-        q = V.shape[1]
-        products = self.product(np.hstack([V, W]))
-        return np.ascontiguousarray(products[:, :q]), np.vdot(W, products[:, q:])
-
-
-class KernelOperator(Operator):
+class KernelOperator:
     """A kernel matrix in memory.
 
     Parameters
@@ -69,14 +57,14 @@ class KernelOperator(Operator):
         self._intercepts = np.full(self.shape[0], self.intercept)
 
     def product(self, V):
-        result = self._times(V)
+        result = self._product(V)
         if self.intercept:
             # faster than by sum
             result += self._intercepts @ V
         return result
 
-    def _times(self, V):
-        """K V without the intercept; few columns as (Vᵀ K)ᵀ, for so BLAS is faster."""
+    def _product(self, V):
+        """K V without the intercept; few columns as (Vᵀ K)ᵀ, which BLAS does faster."""
         m, q = V.shape
         step = max(1, WORK_PER_CALL // max(1, V.size))
         if q >= FEW_COLUMNS:
@@ -117,53 +105,7 @@ class KernelOperator(Operator):
         return _KernelFollower(self, A)
 
 
-class RoundedOperator(KernelOperator):
-    """A kernel matrix in single precision, for steps that are checked against K itself.
-
-    A constant near the mean of K's entries is taken from them and joins the intercept: what is left
-    of a wide kernel, whose entries are nearly equal, keeps its digits.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (m, m), float32
-        K minus the constant.
-    constant : float
-    intercept : float
-        That of K.
-    """
-
-    def __init__(self, matrix, constant, intercept):
-        super().__init__(matrix, intercept + constant)
-
-    @classmethod
-    def of(cls, operator):
-        """A kernel matrix in memory, rounded."""
-        mean = operator.matrix.mean()
-        rounded = np.empty(operator.shape, dtype=np.float32)
-        np.subtract(operator.matrix, mean, out=rounded, casting="same_kind")
-        return cls(rounded, mean, operator.intercept)
-
-    def _times(self, V):
-        return super()._times(V.astype(np.float32)).astype(float)
-
-    def product_in_parts(self, V):
-        """K V in single precision, its intercept apart: an m × q array and a row of q numbers.
-
-        Adding them would cost the digits of one or of the other.
-        """
-        return super()._times(V), self.intercept * V.sum(axis=0, dtype=float)
-
-    def product_rows(self, rows, V):
-        return super().product_rows(rows, V.astype(np.float32)).astype(float)
-
-    def spread(self, rows, V):
-        return super().spread(rows, V.astype(np.float32)).astype(float)
-
-    def gram(self, rows):
-        return super().gram(rows).astype(float)
-
-
-class ChunkedOperator(Operator):
+class ChunkedOperator:
     """A kernel matrix that is too large to be kept: its rows are computed when they are needed.
 
     The first rows are kept as far as there is room. Of the others, a product needs the part below
@@ -276,7 +218,7 @@ class _KernelFollower:
         pass
 
 
-class LinearOperator(Operator):
+class LinearOperator:
     """The linear kernel X Xᵀ, dense or CSR, without ever forming an m × m matrix.
 
     Parameters

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..estimators.sharing import Alone
 from ..solvers.auto import EXACT_ROWS
-from ..solvers.features import has_few_features
+from ..solvers.directions import has_few_features
 from ..solvers.multiclass_path import MultiClassPath
 from ..solvers.path import PairPath
 
@@ -62,10 +62,6 @@ class SharedFold(Alone):
     def operator(self, estimator, X):
         key = *_operator_key(estimator), X.shape[0]
         return _only(self.operators, key, lambda: super(SharedFold, self).operator(estimator, X))
-
-    def lean_operator(self, estimator, X, n_labels):
-        # K is in memory for all of them
-        return None
 
     def matrix(self, kernel, X):
         if self.matrices.can(kernel) and X.shape[0] == len(self.matrices.train):

@@ -13,9 +13,8 @@ import math
 
 import numpy as np
 
-from ..features.lean_operator import LeanOperator
 from .bcd import bcd_epochs
-from .features import has_few_features, preparation
+from .directions import has_few_features, preparation
 from .greedy import greedy, suits_greedy
 from .iteration import conclude
 from .newton import newton_steps
@@ -64,11 +63,7 @@ def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
         limits = FEATURE_PATIENCE + preparation(operator), WINDOW
     else:
         limits = (SPARSE_PATIENCE, SPARSE_WINDOW) if operator.by_rows else (PATIENCE, WINDOW)
-    # two solvers at work take too much memory where that is scarce
-    together = not isinstance(operator, LeanOperator)
-    return take_turns(
-        descent, second_order, lambda runner: _slow(runner.gaps, tol, *limits), tol, together
-    )
+    return take_turns(descent, second_order, lambda runner: _slow(runner.gaps, tol, *limits), tol)
 
 
 def take_turns(descent, second_order, is_slow, tol, together=True):

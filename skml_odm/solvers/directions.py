@@ -1,39 +1,263 @@
-"""What all that find Newton directions have in common.
+"""Newton directions: approximate solutions X of (I + D K) X = R, and K X.
 
-A direction X is an approximate solution of (I + D K) X = R, found by conjugate gradients: for any
-operator in :mod:`.newton`, with little memory in :mod:`.lean`, from few features in
-:mod:`.features`.
+A direction is called with (curvature, R, K R, forcing) and returns X, K X and the number of
+products with K that they took. R and K R stay as they are. Two ways lead there:
+
+- in *function space*, for any operator, where the unknowns are the coefficients X themselves;
+- in *weight space*, for linear kernels with few features.
 """
 
-from typing import Any
+import numpy as np
+from scipy import sparse
+from scipy.linalg import cho_factor, cho_solve
 
-# Conjugate gradient steps at most.
-MAX_CG = 250
+from ..features.operators import LinearOperator
+from .conjugate_gradients import conjugate_gradients
+from .preconditioners import LabelPreconditioner, LandmarkPreconditioner
 
-# Conjugate gradients that end with a step that costs nothing may be so much less accurate before.
-RELAXED = 2.0
+# Conjugate gradient steps at most, and for systems of order mq ≤ SMALL_SYSTEM, which can be
+# factored instead.
+MAX_STEPS = 250
+MAX_STEPS_IF_SMALL = 60
+SMALL_SYSTEM = 2000
+
+# Added to K, relative to its diagonal, inside conjugate gradients: null vectors of K are invisible
+# to its inner product and would grow unseen.
+RIDGE = 1e-9
+
+# Eigenvectors of d × d features are taken where they cost less than this many products with the
+# rows: about the products that a fit in function space takes.
+MOST_PREPARATION = 40.0
+
+# Eigenvalues below this share of the largest are zero.
+SMALLEST = 1e-12
 
 
-class Directions:
-    """Newton directions for one operator.
+def directions(operator, label_blocks=True):
+    """What finds Newton directions for an operator.
 
-    A call with (curvature, R, K R, forcing) gives X, K X and the number of products K V they took;
-    R and K R may be used up.
+    ``label_blocks`` tells whether the rows of R and D sum to zero, as those of losses on label
+    pairs do: label blocks may then serve as preconditioner.
+    """
+    if has_few_features(operator):
+        return FeatureDirection(operator)
+    return Direction(operator, label_blocks)
+
+
+def preparation(operator):
+    """How many epochs over the rows the eigenvectors of the features take.
+
+    Infinite unless the kernel is linear with fewer features than rows. An epoch over n entries
+    takes as long as the eigenvectors where d³ is 300 n.
+    """
+    if not isinstance(operator, LinearOperator) or operator.X.shape[1] >= operator.X.shape[0]:
+        return np.inf
+    X = operator.X
+    n_entries = X.nnz if sparse.issparse(X) else X.size
+    return X.shape[1] ** 3 / (300.0 * max(n_entries, 1))
+
+
+def has_few_features(operator):
+    """Whether a kernel is linear with features so few that weight space is the better way."""
+    return preparation(operator) <= MOST_PREPARATION
+
+
+class Direction:
+    """Newton directions in function space.
+
+    Parameters
+    ----------
+    operator
+        K.
+    label_blocks : bool
+        As in :func:`directions`.
 
     Attributes
     ----------
-    operator
-        K, in the precision of the products that directions are made of.
     diagonal : float
         The mean of the diagonal of K.
-    hard : bool
-        Whether a system proved so hard that the next ones are factored.
-    proximal : bool
-        Whether proximal points proved more than the scores.
-    takes_product : bool
-        Whether K R is used.
+    is_hard : bool
+        Whether a small system proved so hard that the next ones are factored.
     """
 
-    operator: Any
-    diagonal: float
-    hard = proximal = takes_product = False
+    def __init__(self, operator, label_blocks=True):
+        self.operator = operator
+        self.label_blocks = label_blocks
+        self.landmarks = LandmarkPreconditioner(operator)
+        self.diagonal = self.landmarks.landmarks.diagonal
+        self.is_hard = False
+        # products that the hardest system seen through landmarks took
+        self.effort = 0
+
+    def __call__(self, curvature, R, KR, forcing):
+        """X, K X and the number of products they took; X is None where rounding forbids it."""
+        n_products = 1
+        if not self.is_hard:
+            is_small = R.size <= SMALL_SYSTEM
+            X, KX, n_products, is_solved = self._solve(curvature, R, KR, forcing, is_small)
+            if is_solved or not is_small:
+                return X, KX, n_products
+            self.is_hard = True
+        X = factored_solution(self.operator, curvature, R)
+        return X, None if X is None else self.operator.product(X), n_products
+
+    def _solve(self, curvature, R, KR, forcing, is_small):
+        precondition = self._preconditioner(curvature)
+        ridge = min(RIDGE * self.diagonal, 1e-4 / precondition.curvature)
+        known = [KR + ridge * R]
+
+        def product(V):
+            result = self.operator.product(V)
+            result += ridge * V
+            return result
+
+        def approximate(rest):
+            # the first residual is R, whose product is known
+            return precondition(rest, product, ridge, known.pop() if known else None)
+
+        def is_enough(now):
+            # The step that follows costs nothing, so twice the residual will do. Landmarks know
+            # stiff directions only on average: these fill the residual, and soft ones may still
+            # hold most of the decrease, so steps go on while one gains half of the average.
+            is_small_residual = now.square <= 4.0 * forcing**2 * now.first_square
+            gains_little = now.n_steps * now.gain <= 0.5 * now.total_gain
+            return now.n_steps > 0 and is_small_residual and (precondition.sharp or gains_little)
+
+        found = conjugate_gradients(
+            FunctionSpace(),
+            curvature,
+            R,
+            approximate,
+            is_enough,
+            MAX_STEPS_IF_SMALL if is_small else MAX_STEPS,
+        )
+        n_products = found.n_steps + 2
+        is_solved = found.is_solved
+        if not precondition.sharp and self.label_blocks:
+            # label blocks may pay next time; this system has had its share of work
+            is_solved = is_solved or n_products > self.effort
+            self.effort = max(self.effort, n_products)
+        return found.unknowns, found.scores - ridge * found.unknowns, n_products, is_solved
+
+    def _preconditioner(self, curvature):
+        """Label blocks where they are cheap, landmarks otherwise."""
+        if self.label_blocks:
+            blocks = LabelPreconditioner(self.operator, curvature.diagonal())
+            if blocks.is_worthwhile(self.effort) and blocks.factor():
+                return blocks
+        self.landmarks.update(curvature.modes())
+        return self.landmarks
+
+
+class FunctionSpace:
+    """Unknowns are coefficients with the inner product of K."""
+
+    @staticmethod
+    def combine(U):
+        return U
+
+    @staticmethod
+    def inner(V, W, scores_of_W):
+        return np.vdot(V, scores_of_W)
+
+
+def factored_solution(operator, curvature, R):
+    """Solve (I + D K) X = R by a Cholesky factorisation of order mq.
+
+    With D = H Hᵀ, row by row, X = R − H (I + Hᵀ K H)⁻¹ Hᵀ K R; None where rounding forbids it.
+    """
+    m, q = R.shape
+    K = operator.product(np.eye(m))
+    blocks = np.stack([curvature.product(np.tile(unit, (m, 1))) for unit in np.eye(q)], axis=2)
+    values, vectors = np.linalg.eigh(blocks)
+    half = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    stacked = half.transpose(0, 2, 1).reshape(m * q, q)
+    matrix = stacked @ stacked.T
+    matrix *= np.repeat(np.repeat(K, q, axis=0), q, axis=1)
+    matrix[np.diag_indices(m * q)] += 1.0
+    inner = np.einsum("ika,ik->ia", half, K @ R).ravel()
+    try:
+        inner = cho_solve(cho_factor(matrix, overwrite_a=True), inner).reshape(m, q)
+    except np.linalg.LinAlgError:
+        return None
+    return R - np.einsum("ika,ia->ik", half, inner)
+
+
+class FeatureDirection:
+    """Newton directions in weight space, for a linear operator with few features.
+
+    With features Φ (m × d, the intercept among them) K = Φ Φᵀ, and the system (I + D K) X = R
+    becomes
+
+        (I + Φᵀ D Φ) w = Φᵀ R,     K X = Φ w.
+
+    D replaced by its average over the rows can be inverted together with ΦᵀΦ exactly: the number of
+    conjugate gradient steps hardly depends on the number of rows, on C or on the kernel's width.
+
+    Parameters
+    ----------
+    operator : LinearOperator
+    """
+
+    def __init__(self, operator):
+        self.X = operator.X
+        self.constant = operator.intercept**0.5
+        m, d = self.X.shape
+        gram = np.empty((d + 1, d + 1))
+        square = self.X.T @ self.X
+        gram[:d, :d] = square.toarray() if sparse.issparse(square) else square
+        gram[d, :d] = gram[:d, d] = self.constant * np.asarray(self.X.sum(axis=0)).ravel()
+        gram[d, d] = m * operator.intercept
+        self.diagonal = np.trace(gram) / m
+        values, self.vectors = np.linalg.eigh(gram)
+        self.values = np.maximum(values, 0.0)[:, None]
+        positive = self.values > SMALLEST * values[-1]
+        self.inverse = np.divide(1.0, self.values, out=np.zeros_like(self.values), where=positive)
+
+    def __call__(self, curvature, R, KR, forcing):
+        """X, K X and the number of products they took."""
+        space = WeightSpace(self, curvature.modes())
+        flexibility = 1.0 / (1.0 + self.values * space.modes.values)
+
+        def approximate(rest):
+            steepest = flexibility * rest
+            return steepest, space.spread(steepest)
+
+        found = conjugate_gradients(
+            space,
+            curvature,
+            space.combine(R),
+            approximate,
+            lambda now: now.n_steps > 0 and now.square <= 4.0 * forcing**2 * now.first_square,
+            MAX_STEPS,
+        )
+        # ΦᵀX is to be w: what (R − D K X) misses of it is taken away
+        X = R - curvature.product(found.scores)
+        X -= space.spread(self.inverse * (space.combine(X) - found.unknowns))
+        return X, found.scores, found.n_steps + 2
+
+
+class WeightSpace:
+    """Unknowns are weights, in the eigenvectors of ΦᵀΦ and of the average Hessian."""
+
+    def __init__(self, direction, modes):
+        self.direction, self.modes = direction, modes
+
+    def combine(self, U):
+        """Φᵀ U."""
+        vectors = self.direction.vectors
+        weights = np.empty((len(vectors), U.shape[1]))
+        weights[:-1] = self.direction.X.T @ U
+        weights[-1] = self.direction.constant * U.sum(axis=0)
+        return self.modes.split(vectors.T @ weights)
+
+    def spread(self, W):
+        """Φ W."""
+        weights = self.direction.vectors @ self.modes.join(W)
+        result = self.direction.X @ weights[:-1]
+        result += self.direction.constant * weights[-1]
+        return result
+
+    @staticmethod
+    def inner(V, W, scores_of_W):
+        return np.vdot(V, W)

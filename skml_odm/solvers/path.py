@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .auto import EXACT_ROWS, auto
+from .directions import directions
 from .iteration import conclude
-from .newton import KAPPA, directions, dual_point, dual_value, newton_steps
+from .newton import KAPPA, dual_value, newton_steps
 from .reduced import best_combination
 from .result import Result, relative_gap
 
@@ -162,7 +163,7 @@ class PairPath:
     def _from_start(self, loss, start, max_iter, options):
         """Newton's method from known coefficients and scores; None if it fails."""
         A, F = start
-        self._direction().hard = False
+        self._direction().is_hard = False
         steps = newton_steps(
             self.operator, loss, start=A, scores=F, direction=self.direction, **options
         )
@@ -208,7 +209,7 @@ class PairPath:
 
     def _direction(self):
         if self.direction is None:
-            self.direction = directions(self.operator, rounded=True)
+            self.direction = directions(self.operator)
         return self.direction
 
     def _remember(self, loss, result, tol):
@@ -249,9 +250,8 @@ class PairPath:
         primal = value + 0.5 * np.vdot(A, F)
         difference = 0.5 * np.vdot(R, self.operator.product(R))
         if difference > tol * primal:
-            kappa = KAPPA * self._direction().diagonal
-            point = dual_point(one, one.proximal_points(F, A, kappa))
-            difference = min(difference, primal - dual_value(self.operator, point))
+            points = one.proximal_points(F, A, KAPPA * self._direction().diagonal)
+            difference = min(difference, primal - dual_value(self.operator, one, points))
         if relative_gap(primal, difference) <= tol:
             certified = replace(result, primal=primal, difference=difference)
             self.one_sided[loss.C] = OneSided(certified, loss.lower, widest, serial)

@@ -11,8 +11,9 @@ import numpy as np
 
 from ..problems import _proximal_hinge
 from ..problems.pairs import Modes
+from .directions import directions
 from .iteration import Step, finish
-from .newton import directions, step_length
+from .newton import step_length
 from .pair_multipliers import PairMultipliers, best_primal, certify
 from .result import Trace
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ..problems.pairs import Modes
-from .newton import directions
+from .directions import directions
 from .proximal_newton import FEW, FIRST_WIDTH, MANY, newton_round
 from .result import TINY, Trace
 

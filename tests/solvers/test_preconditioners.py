@@ -5,11 +5,11 @@ import pytest
 from problems import random_problem
 from sklearn.metrics.pairwise import rbf_kernel
 
-from skml_odm.features.landmarks import Landmarks
-from skml_odm.features.operators import KernelOperator, LinearOperator, RoundedOperator
+from skml_odm.features.operators import KernelOperator, LinearOperator
 from skml_odm.problems.pairs import PairLoss
 from skml_odm.solvers import preconditioners
-from skml_odm.solvers.newton import Direction, System, newton
+from skml_odm.solvers.directions import Direction
+from skml_odm.solvers.newton import newton
 from skml_odm.solvers.preconditioners import LabelPreconditioner
 
 
@@ -37,12 +37,12 @@ def test_label_blocks_invert_the_diagonal(intercept):
     curvature = rng.rand(30, 5) * (rng.rand(30, 5) < 0.5)
     curvature[:, 3] = 0.0
     precondition = LabelPreconditioner(operator, curvature)
-    assert precondition.worthwhile(0)
+    assert precondition.is_worthwhile(0)
     assert precondition.factor()
     R = rng.normal(size=(30, 5))
     R -= R.mean(axis=1, keepdims=True)
     given = R.copy()
-    Z, KZ = precondition(R, System(operator, None, 0.0))
+    Z, KZ = precondition(R, operator.product, 0.0)
     expected = np.stack(
         [
             np.linalg.solve(np.eye(30) + curvature[:, [k]] * (K + intercept), R[:, k])
@@ -62,14 +62,19 @@ def test_label_blocks_say_when_single_precision_fails():
     assert not precondition.factor()
 
 
-def test_label_blocks_are_not_for_operators_without_a_matrix(monkeypatch):
+def test_label_blocks_are_not_for_operators_without_a_matrix():
     X = np.random.RandomState(0).normal(size=(20, 3))
     curvature = np.eye(20, 4)
-    assert LabelPreconditioner(KernelOperator(X @ X.T, False), curvature).worthwhile(0)
-    assert not LabelPreconditioner(LinearOperator(X, False), curvature).worthwhile(0)
+    assert LabelPreconditioner(KernelOperator(X @ X.T, False), curvature).is_worthwhile(0)
+    assert not LabelPreconditioner(LinearOperator(X, False), curvature).is_worthwhile(0)
+
+
+def test_label_blocks_need_little_memory(monkeypatch):
+    X = np.random.RandomState(0).normal(size=(20, 3))
+    blocks = LabelPreconditioner(KernelOperator(X @ X.T, False), np.ones((20, 4)))
+    assert blocks.is_worthwhile(0)
     monkeypatch.setattr(preconditioners, "MAX_BYTES", 10)
-    monkeypatch.setattr(preconditioners, "SHARE_OF_K", 0.0)
-    assert not LabelPreconditioner(KernelOperator(X @ X.T, False), curvature).worthwhile(0)
+    assert not blocks.is_worthwhile(0)
 
 
 def test_label_blocks_save_products(monkeypatch):
@@ -87,7 +92,7 @@ def test_label_blocks_save_products(monkeypatch):
     for name in ("blocks", "landmarks"):
         counts[name] = 0
         if name == "landmarks":
-            monkeypatch.setattr(LabelPreconditioner, "worthwhile", lambda self, effort: False)
+            monkeypatch.setattr(LabelPreconditioner, "is_worthwhile", lambda self, effort: False)
         result = newton(operator, loss, tol=1e-6, max_iter=100)
         assert result.gap <= 1e-6
         objectives.append(result.primal)
@@ -97,23 +102,8 @@ def test_label_blocks_save_products(monkeypatch):
 
 def test_landmarks_take_over_where_label_blocks_fail(monkeypatch):
     operator, loss = random_problem(3, largest=100)
-    monkeypatch.setattr(LabelPreconditioner, "worthwhile", lambda self, effort: True)
+    monkeypatch.setattr(LabelPreconditioner, "is_worthwhile", lambda self, effort: True)
     monkeypatch.setattr(LabelPreconditioner, "factor", lambda self: False)
-    used = Direction(operator).preconditioner(loss.curvature(np.zeros(loss.shape)))
+    used = Direction(operator)._preconditioner(loss.curvature(np.zeros(loss.shape)))
     assert not used.sharp
     assert newton(operator, loss, tol=1e-6, max_iter=200).gap <= 1e-6
-
-
-@pytest.mark.parametrize("intercept", [True, False])
-def test_kept_columns_project_like_the_matrix(intercept):
-    """In single precision, the constant part of a wide kernel apart."""
-    rng = np.random.RandomState(0)
-    X, V = rng.normal(size=(90, 4)), rng.normal(size=(90, 3))
-    operator = RoundedOperator.of(KernelOperator(rbf_kernel(X, gamma=1e-3), intercept))
-    seen, kept = (Landmarks(operator, 30, operator.intercept, keep=keep) for keep in (False, True))
-    np.testing.assert_array_equal(seen.multiplicity(), kept.multiplicity())
-    assert seen.kept is None and kept.kept.dtype == np.float32
-    expected = seen.vectors.T @ (seen.operator.product(V)[seen.rows])
-    for landmarks in (seen, kept):
-        found = landmarks.project(V)
-        np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
