@@ -15,7 +15,7 @@ notice that there is nothing to do:
 """
 
 from dataclasses import dataclass, replace
-from itertools import combinations, count
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,16 +34,13 @@ FEWEST = 4
 # Newton's method may take so many products K V from a start; hardly a problem does.
 MAX_PRODUCTS = 1000
 
-# A path that begins at a large C is approached from smaller ones in steps of this factor, the first
-# of which makes C K_ii at most 1, but for so many steps at most.
+# A path that begins at a large C is approached from smaller ones, each four times the one before;
+# at the first of them C K_ii is at most 1.
 STRIDE = 4.0
 MAX_STRIDES = 12
 
-# Neighbours along a line that a start is combined from.
-N_NEIGHBOURS = {"mu": 2, "theta": 2, "C": 6}
-
-# Numbers of solutions, whatever path they are on.
-SERIALS = count()
+# Neighbours that a start is combined from.
+N_NEIGHBOURS = 8
 
 
 class Place(NamedTuple):
@@ -52,6 +49,15 @@ class Place(NamedTuple):
     C: float
     theta: float
     mu: float
+
+    @classmethod
+    def of(cls, loss):
+        return cls(loss.C, 1.0 - loss.lower, loss.mu)
+
+    def distance(self, other):
+        """How different solutions may be, about; four times C counts like μ = 1 instead of 0."""
+        difference = abs(self.theta - other.theta) + abs(self.mu - other.mu)
+        return difference + abs(np.log(self.C / other.C)) / np.log(STRIDE)
 
 
 @dataclass
@@ -105,28 +111,32 @@ class PairPath:
 
     Attributes
     ----------
+    solutions : dict of Place to Result
+        Known solutions, oldest first.
     serial : int
-        Problems with the same number have had the very same solution.
+        Problems with the same number have had the very same solution, on whatever path.
     """
+
+    serials = count()
 
     def __init__(self, operator):
         self.operator = operator
-        # oldest first
         self.solutions: dict[Place, Result] = {}
-        # the places along every line in which only one parameter changes
-        self.lines: dict[tuple, list[Place]] = {}
         self.one_sided: dict[float, OneSided] = {}
         # the last solution that may be one of the one-sided problem, until somebody asks
         self.unproven: Any = None
         self.direction: Any = None
-        self.begun = False
         self.serial = -1
 
     def minimise(self, loss, *, tol, max_iter, random_state=None, verbose=0):
         """Solve a problem to a relative duality gap of ``tol``; as ``auto``."""
         options = {"tol": tol, "max_iter": max_iter, "random_state": random_state}
-        if not self.begun and loss.shape[0] > EXACT_ROWS:
-            self.begun = True
+        if loss.shape[0] <= EXACT_ROWS:
+            # wherever they start, these are solved to rounding
+            self.serial = next(self.serials)
+            return auto(self.operator, loss, verbose=verbose, **options)
+        if self.direction is None:
+            self.direction = directions(self.operator)
             for C in self._smaller(loss.C):
                 easier = loss.with_parameters(C, 1.0 - loss.lower, loss.mu)
                 self._solved(easier, verbose=0, **options)
@@ -134,7 +144,7 @@ class PairPath:
 
     def _smaller(self, C):
         """Values of C to begin with, the smallest first."""
-        size = max(1.0, C * self._direction().diagonal)
+        size = max(1.0, C * self.direction.diagonal)
         n_steps = min(MAX_STRIDES, np.ceil(np.log(size) / np.log(STRIDE)))
         return [C / STRIDE**step for step in range(int(n_steps), 0, -1)]
 
@@ -142,36 +152,44 @@ class PairPath:
         known = self._one_sided(loss, tol)
         if known is not None and known.solves(loss, tol):
             if known.lower != loss.lower:
-                known = known.rescaled(loss.lower, next(SERIALS))
+                known = known.rescaled(loss.lower, next(self.serials))
                 if known.lower > 0.0:
                     self.one_sided[loss.C] = known
             self.serial = known.serial
             return replace(known.result)
-        self.serial = next(SERIALS)
-        between = self._between(loss, tol)
-        if between is not None:
-            return between
-        options = {"tol": tol, "verbose": verbose}
-        if loss.shape[0] > EXACT_ROWS:
-            result = self._from_start(loss, self._start(loss), max_iter, options)
-            if result is not None and result.converged:
-                self._remember(loss, result, tol)
-                # callers may turn their result into another problem's
-                return replace(result)
-        return auto(self.operator, loss, max_iter=max_iter, random_state=random_state, **options)
+        self.serial = next(self.serials)
+        result = self._between(loss, tol)
+        if result is not None:
+            return result
+        result = self._from_neighbours(loss, tol, max_iter, verbose)
+        if result is not None and result.converged:
+            self._remember(loss, result)
+            # callers may turn their result into another problem's
+            return replace(result)
+        options = {"tol": tol, "max_iter": max_iter, "random_state": random_state}
+        return auto(self.operator, loss, verbose=verbose, **options)
 
-    def _from_start(self, loss, start, max_iter, options):
-        """Newton's method from known coefficients and scores; None if it fails."""
-        A, F = start
-        self._direction().is_hard = False
+    def _from_neighbours(self, loss, tol, max_iter, verbose):
+        """Newton's method from the best combination of known neighbours; None if it fails."""
+        A = F = None
+        if self.solutions:
+            place = Place.of(loss)
+            nearest = sorted(self.solutions, key=place.distance)[:N_NEIGHBOURS]
+            A, F = best_combination(loss, [self.solutions[other] for other in nearest])
         steps = newton_steps(
-            self.operator, loss, start=A, scores=F, direction=self.direction, **options
+            self.operator,
+            loss,
+            tol=tol,
+            start=A,
+            scores=F,
+            direction=self.direction,
+            verbose=verbose,
         )
-        spent = 0
+        n_products = 0
         try:
             for _ in range(max_iter):
-                spent += next(steps).n_products
-                if spent > MAX_PRODUCTS:
+                n_products += next(steps).n_products
+                if n_products > MAX_PRODUCTS:
                     break
             return conclude(steps)
         except StopIteration as end:
@@ -181,49 +199,36 @@ class PairPath:
 
     def _between(self, loss, tol):
         """A result made of known solutions for other μ, if their bounds prove it good enough."""
-        place = Place(loss.C, 1.0 - loss.lower, loss.mu)
-        known = sorted(self._before("mu", place), key=lambda other: other.mu)
-        below = [other for other in known if other.mu < loss.mu][-1:]
-        above = [other for other in known if other.mu > loss.mu][:1]
+        place = Place.of(loss)
+        line = sorted(other for other in self.solutions if other[:2] == place[:2])
+        below = [other for other in line if other.mu < loss.mu][-1:]
+        above = [other for other in line if other.mu > loss.mu][:1]
         if not below:
             return None
-        share = 0.0
-        if above:
-            share = (loss.mu - below[0].mu) / (above[0].mu - below[0].mu)
-        parts = [(1.0 - share, self.solutions[other]) for other in below]
-        parts += [(share, self.solutions[other]) for other in above]
-        A, F = _combined(parts)
+        share = (loss.mu - below[0].mu) / (above[0].mu - below[0].mu) if above else 0.0
+        weights = (1.0 - share, share)
+        parts = [self.solutions[other] for other in below + above]
+        A = sum(w * part.coefficients for w, part in zip(weights, parts, strict=False))
+        F = sum(w * part.scores for w, part in zip(weights, parts, strict=False))
+        dual = sum(w * part.dual for w, part in zip(weights, parts, strict=False))
         primal = loss.evaluate(F)[0] + 0.5 * np.vdot(A, F)
-        difference = primal - sum(weight * part.dual for weight, part in parts)
-        if relative_gap(primal, difference) > tol:
+        if relative_gap(primal, primal - dual) > tol:
             return None
         return Result(
             coefficients=A,
             intercept=self.operator.intercept * A.sum(axis=0),
             scores=F,
             primal=primal,
-            difference=difference,
+            difference=primal - dual,
             n_iter=1,
             converged=True,
         )
 
-    def _direction(self):
-        if self.direction is None:
-            self.direction = directions(self.operator)
-        return self.direction
-
-    def _remember(self, loss, result, tol):
-        place = Place(loss.C, 1.0 - loss.lower, loss.mu)
-        if place not in self.solutions:
-            for name in Place._fields:
-                self.lines.setdefault(_line(name, place), []).append(place)
-        self.solutions[place] = result
+    def _remember(self, loss, result):
+        self.solutions[Place.of(loss)] = result
         most = max(FEWEST, MEMORY // (2 * result.coefficients.nbytes))
         while len(self.solutions) > most:
-            oldest = next(iter(self.solutions))
-            del self.solutions[oldest]
-            for name in Place._fields:
-                self.lines[_line(name, oldest)].remove(oldest)
+            del self.solutions[next(iter(self.solutions))]
         if loss.lower > 0.0 and loss.C not in self.one_sided:
             self.unproven = loss, result, self.serial
 
@@ -250,7 +255,7 @@ class PairPath:
         primal = value + 0.5 * np.vdot(A, F)
         difference = 0.5 * np.vdot(R, self.operator.product(R))
         if difference > tol * primal:
-            points = one.proximal_points(F, A, KAPPA * self._direction().diagonal)
+            points = one.proximal_points(F, A, KAPPA * self.direction.diagonal)
             difference = min(difference, primal - dual_value(self.operator, one, points))
         if relative_gap(primal, difference) <= tol:
             certified = replace(result, primal=primal, difference=difference)
@@ -258,52 +263,3 @@ class PairPath:
             # problems of other C follow those of the last
             while len(self.one_sided) > 2:
                 del self.one_sided[next(iter(self.one_sided))]
-
-    def _start(self, loss):
-        """The best combination of known neighbours and its scores; None for zero."""
-        neighbours = self._neighbours(Place(loss.C, 1.0 - loss.lower, loss.mu))
-        if not neighbours:
-            return None, None
-        return best_combination(loss, [self.solutions[place] for place in neighbours])
-
-    def _neighbours(self, place):
-        """Solved places whose solutions may be close to the one at a place, the nearest first."""
-        lines = {
-            name: sorted(self._before(name, place), key=lambda other: _distance(name, other, place))
-            for name in Place._fields
-        }
-        near = {name: line[0] for name, line in lines.items() if line}
-        found = list(near.values())
-        for one, two in combinations(near, 2):
-            corner = near[one]._replace(**{two: getattr(near[two], two)})
-            if corner in self.solutions:
-                found.append(corner)
-        for name, line in lines.items():
-            found += line[1 : N_NEIGHBOURS[name]]
-        return found or list(self.solutions)[-1:]
-
-    def _before(self, name, place):
-        """Solved places that differ from a place in one parameter only."""
-        return [other for other in self.lines.get(_line(name, place), ()) if other != place]
-
-
-def _combined(parts):
-    """Coefficients and scores of a sum of (weight, solution)."""
-    weight, solution = parts[0]
-    A, F = weight * solution.coefficients, weight * solution.scores
-    for weight, solution in parts[1:]:
-        A += weight * solution.coefficients
-        F += weight * solution.scores
-    return A, F
-
-
-def _distance(name, one, other):
-    """How far two places are apart in a parameter."""
-    if name == "C":
-        return abs(np.log(one.C / other.C))
-    return abs(getattr(one, name) - getattr(other, name))
-
-
-def _line(name, place):
-    """The line through a place along a parameter."""
-    return (name, *(getattr(place, other) for other in Place._fields if other != name))
