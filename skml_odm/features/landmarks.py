@@ -22,37 +22,13 @@ class Landmarks:
 
     def __init__(self, operator, most, intercept):
         m = operator.shape[0]
-        self.operator = operator
-        self.intercept = intercept
-        self.rows = slice(0, None, max(1, -(-m // most)))
-        gram = operator.gram(self.rows) + intercept
+        gram = operator.gram(slice(0, None, max(1, -(-m // most)))) + intercept
         self.diagonal = np.trace(gram) / len(gram)
         self.ratio = m / len(gram)
         values, vectors = np.linalg.eigh(gram)
         seen = values > 1e-10 * max(values[-1], np.finfo(float).tiny)
         self.values, self.vectors = values[seen], vectors[:, seen]
         self.sums = self.vectors.sum(axis=0)
-        self.ones = np.ones(m)
-
-    def multiplicity(self):
-        """How many rows of K each eigenvector stands for: ‖K[:, S] q_i‖² / λ_i²."""
-        spread = self.operator.spread(self.rows, self.vectors)
-        spread += self.intercept * self.sums
-        return np.einsum("ij,ij->j", spread, spread) / self.values**2
-
-    def spread(self, V):
-        """K[:, S] V."""
-        spread = self.operator.spread(self.rows, V)
-        if self.intercept:
-            spread += self.intercept * V.sum(axis=0)
-        return spread
-
-    def project(self, V):
-        """⟨q_i, K[S, :] V⟩ for every eigenvector and every column of V."""
-        product = self.operator.product_rows(self.rows, V)
-        if self.intercept:
-            product += self.intercept * (self.ones @ V)
-        return self.vectors.T @ product
 
     def constant_response(self, curvature):
         """Estimate 1ᵀ(I/d + K)⁻¹1 for each curvature d: the answer of Σ_i A_i to a common shift.

@@ -12,8 +12,12 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
 from ..features.operators import LinearOperator
+from ..features.sketch import Sketch
 from .conjugate_gradients import conjugate_gradients
-from .preconditioners import LabelPreconditioner, LandmarkPreconditioner
+from .preconditioner import SketchPreconditioner
+
+# Features of the sketch of K.
+RANK = 32
 
 # Conjugate gradient steps at most, and for systems of order mq ≤ SMALL_SYSTEM, which can be
 # factored instead.
@@ -33,15 +37,15 @@ MOST_PREPARATION = 40.0
 SMALLEST = 1e-12
 
 
-def directions(operator, label_blocks=True):
+def directions(operator, zero_sums=True):
     """What finds Newton directions for an operator.
 
-    ``label_blocks`` tells whether the rows of R and D sum to zero, as those of losses on label
-    pairs do: label blocks may then serve as preconditioner.
+    ``zero_sums`` tells whether the rows of R and D sum to zero, as those of losses on label pairs
+    do.
     """
     if has_few_features(operator):
         return FeatureDirection(operator)
-    return Direction(operator, label_blocks)
+    return Direction(operator, zero_sums)
 
 
 def preparation(operator):
@@ -69,7 +73,7 @@ class Direction:
     ----------
     operator
         K.
-    label_blocks : bool
+    zero_sums : bool
         As in :func:`directions`.
 
     Attributes
@@ -77,32 +81,23 @@ class Direction:
     diagonal : float
         The mean of the diagonal of K.
     is_hard : bool
-        Whether a small system proved so hard that the next ones are factored.
+        Whether conjugate gradients failed: small systems are factored from then on.
     """
 
-    def __init__(self, operator, label_blocks=True):
+    def __init__(self, operator, zero_sums=True):
         self.operator = operator
-        self.label_blocks = label_blocks
-        self.landmarks = LandmarkPreconditioner(operator)
-        self.diagonal = self.landmarks.landmarks.diagonal
         self.is_hard = False
-        # products that the hardest system seen through landmarks took
-        self.effort = 0
+        self.zero_sums = zero_sums
+        self.sketch = Sketch(operator, RANK)
+        self.diagonal = operator.diagonal().mean() + operator.intercept
 
     def __call__(self, curvature, R, KR, forcing):
         """X, K X and the number of products they took; X is None where rounding forbids it."""
-        n_products = 1
-        if not self.is_hard:
-            is_small = R.size <= SMALL_SYSTEM
-            X, KX, n_products, is_solved = self._solve(curvature, R, KR, forcing, is_small)
-            if is_solved or not is_small:
-                return X, KX, n_products
-            self.is_hard = True
-        X = factored_solution(self.operator, curvature, R)
-        return X, None if X is None else self.operator.product(X), n_products
-
-    def _solve(self, curvature, R, KR, forcing, is_small):
-        precondition = self._preconditioner(curvature)
+        is_small = R.size <= SMALL_SYSTEM
+        if is_small and self.is_hard:
+            X = factored_solution(self.operator, curvature, R)
+            return X, None if X is None else self.operator.product(X), 1
+        precondition = SketchPreconditioner(self.sketch, curvature.diagonal(), self.zero_sums)
         ridge = min(RIDGE * self.diagonal, 1e-4 / precondition.curvature)
         known = [KR + ridge * R]
 
@@ -113,40 +108,20 @@ class Direction:
 
         def approximate(rest):
             # the first residual is R, whose product is known
-            return precondition(rest, product, ridge, known.pop() if known else None)
-
-        def is_enough(now):
-            # The step that follows costs nothing, so twice the residual will do. Landmarks know
-            # stiff directions only on average: these fill the residual, and soft ones may still
-            # hold most of the decrease, so steps go on while one gains half of the average.
-            is_small_residual = now.square <= 4.0 * forcing**2 * now.first_square
-            gains_little = now.n_steps * now.gain <= 0.5 * now.total_gain
-            return now.n_steps > 0 and is_small_residual and (precondition.sharp or gains_little)
+            X = precondition(rest, known.pop() if known else product(rest))
+            return X, product(X)
 
         found = conjugate_gradients(
             FunctionSpace(),
             curvature,
             R,
             approximate,
-            is_enough,
+            lambda now: now.square <= forcing**2 * now.first_square,
             MAX_STEPS_IF_SMALL if is_small else MAX_STEPS,
         )
-        n_products = found.n_steps + 2
-        is_solved = found.is_solved
-        if not precondition.sharp and self.label_blocks:
-            # label blocks may pay next time; this system has had its share of work
-            is_solved = is_solved or n_products > self.effort
-            self.effort = max(self.effort, n_products)
-        return found.unknowns, found.scores - ridge * found.unknowns, n_products, is_solved
-
-    def _preconditioner(self, curvature):
-        """Label blocks where they are cheap, landmarks otherwise."""
-        if self.label_blocks:
-            blocks = LabelPreconditioner(self.operator, curvature.diagonal())
-            if blocks.is_worthwhile(self.effort) and blocks.factor():
-                return blocks
-        self.landmarks.update(curvature.modes())
-        return self.landmarks
+        self.is_hard = not found.is_solved
+        scores = found.scores - ridge * found.unknowns
+        return found.unknowns, scores, 2 * found.n_steps + 2
 
 
 class FunctionSpace:
@@ -228,7 +203,7 @@ class FeatureDirection:
             curvature,
             space.combine(R),
             approximate,
-            lambda now: now.n_steps > 0 and now.square <= 4.0 * forcing**2 * now.first_square,
+            lambda now: now.square <= forcing**2 * now.first_square,
             MAX_STEPS,
         )
         # ΦᵀX is to be w: what (R − D K X) misses of it is taken away

@@ -74,7 +74,10 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
         is_near = last or min(previous - primal, difference) <= NEAR * enough
         if difference > enough and is_near and hasattr(loss, "proximal_points"):
             points = loss.proximal_points(F, A, KAPPA * direction.diagonal)
-            difference = min(difference, primal - dual_value(operator, loss, points))
+            other = primal - dual_value(operator, loss, points)
+            # a bound above the value is rounding, and proves nothing
+            if -1e-8 * primal <= other < difference:
+                difference = max(other, 0.0)
         gap = relative_gap(primal, difference)
         if last or gap <= tol:
             if is_fresh:
@@ -83,7 +86,7 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
             continue
         trace.add(iteration, primal, difference)
         # accurate enough for fast convergence, but no more than the tolerance asks for
-        forcing = min(0.3, max(gap**0.5, (0.1 * tol / gap) ** 0.5))
+        forcing = min(0.1, max(gap**0.5, (0.1 * tol / gap) ** 0.5))
         X, KX, n_products = direction(loss.curvature(F), R, KR, forcing)
         t = 0.0 if X is None else step_length(loss, F, X, KX)
         if t == 0.0:

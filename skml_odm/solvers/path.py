@@ -32,7 +32,7 @@ MEMORY = 2**26
 FEWEST = 4
 
 # Newton's method may take so many products K V from a start; hardly a problem does.
-MAX_PRODUCTS = 1000
+MAX_PRODUCTS = 2000
 
 # A path that begins at a large C is approached from smaller ones, each four times the one before;
 # at the first of them C K_ii is at most 1.

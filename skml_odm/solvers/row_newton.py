@@ -28,7 +28,7 @@ END = 1e-9
 def row_newton_steps(operator, problem, *, tol, verbose=0):
     """Newton steps one at a time, from the problem's coefficients on; see :mod:`.iteration`."""
     trace = Trace("proximal newton", verbose)
-    direction = directions(operator, label_blocks=False)
+    direction = directions(operator, zero_sums=False)
     best = problem.certify(operator)
     dual = best.dual
     half = _half(problem)
@@ -146,6 +146,13 @@ class SmoothCurvature:
         for side in self.sides:
             result -= side * np.sum(side * U, axis=1, keepdims=True)
         return result @ self.half
+
+    def diagonal(self):
+        """The diagonal of D (m × q)."""
+        result = self.free @ self.half**2
+        for side in self.sides:
+            result -= (side @ self.half) ** 2
+        return np.maximum(result, 0.0)
 
     def modes(self):
         """The modes of D, averaged over the rows."""

@@ -1,0 +1,75 @@
+"""A few features that make up most of K, and a bound on the rest: K ≤ Φ Φᵀ + λ I.
+
+Wide kernels and intercepts give K a few huge eigenvalues, narrow kernels a flat spectrum. Nyström's
+method finds features of the huge ones, from a random subspace that is turned towards them by
+products with K; λ is an upper bound of what remains, by Lanczos' method.
+"""
+
+import numpy as np
+from scipy.linalg import eigh_tridiagonal
+
+# Products with K that turn a random subspace, and steps of Lanczos' method.
+N_POWERS = 2
+N_STEPS = 8
+
+# Smaller eigenvalues, relative to the largest, are left to the bound: their features are rounding.
+SMALLEST = 1e-8
+
+
+class Sketch:
+    """Features Φ and the bound λ.
+
+    Parameters
+    ----------
+    operator
+        K.
+    rank : int
+        Features at most.
+
+    Attributes
+    ----------
+    features : ndarray of shape (m, at most rank)
+        Φ.
+    rest : float
+        λ.
+    """
+
+    def __init__(self, operator, rank):
+        rng = np.random.RandomState(0)
+        m = operator.shape[0]
+        subspace = rng.normal(size=(m, min(rank, m)))
+        for _ in range(N_POWERS):
+            subspace = np.linalg.qr(operator.product(subspace))[0]
+        image = operator.product(subspace)
+        values, vectors = np.linalg.eigh(subspace.T @ image)
+        kept = values > SMALLEST * max(values[-1], np.finfo(float).tiny)
+        self.features = (image @ vectors[:, kept]) / np.sqrt(values[kept])
+
+        def remaining(v):
+            return operator.product(v) - self.features @ (self.features.T @ v)
+
+        # differences of products with K have the digits for no smaller λ
+        least = 1e-5 * max(values[-1], np.finfo(float).tiny)
+        self.rest = max(upper_bound(remaining, rng.normal(size=(m, 1))), least)
+
+
+def upper_bound(product, v):
+    """A bound on the largest eigenvalue of a symmetric matrix, by Lanczos' method; at least 0."""
+    diagonal: list[float] = []
+    beside: list[float] = []
+    before = np.zeros_like(v)
+    v = v / np.linalg.norm(v)
+    for _ in range(min(N_STEPS, len(v))):
+        image = product(v)
+        if beside:
+            image -= beside[-1] * before
+        diagonal.append(float(np.vdot(v, image)))
+        image -= diagonal[-1] * v
+        beside.append(float(np.linalg.norm(image)))
+        if beside[-1] == 0.0:
+            break
+        before, v = v, image / beside[-1]
+    values, vectors = eigh_tridiagonal(diagonal, beside[:-1])
+    # an eigenvalue is as close to the Ritz value as the Ritz vector's residual is long; Lanczos'
+    # method may miss a little
+    return max(1.05 * (values[-1] + beside[-1] * abs(vectors[-1, -1])), 0.0)
