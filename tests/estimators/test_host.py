@@ -573,6 +573,7 @@ def test_rare_label_missing_from_a_fold(estimator):
     assert (scores > -0.5).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("files", [[], ["__init__.py"], ["__init__.py", "base.py"]])
 def test_without_the_host_the_error_says_what_to_type(tmp_path, files):
     """As after ``pip uninstall scikit-multilearn`` where scikit-multilearn-ng is installed, too."""
