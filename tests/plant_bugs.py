@@ -1,9 +1,9 @@
 """Plants plausible bugs, one at a time, and tells which test of the fast group finds each.
 
-Run it by hand: ``python tests/plant_bugs.py``. It copies the project to a temporary folder, compiles
-it there and leaves the project itself alone. For each bug it runs the tests of its room, then all;
-the exit code is 1 if a bug survives. Words as arguments choose the bugs that have one of them in
-their file or description.
+Run it by hand: ``python tests/plant_bugs.py``. It copies the project to a temporary folder and
+compiles it there; the project itself is left alone. For each bug it runs the tests of its rooms
+first, then all; the exit code is 1 if a bug survives. Words as arguments choose the bugs that have
+one of them in their file or description.
 """
 
 import os
