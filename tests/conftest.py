@@ -19,10 +19,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark as slow what ``shared_code`` leaves out of the fast group."""
+    """Mark as slow what ``shared_code`` leaves out of the fast group, and what needs real data."""
     for item in items:
         mark = item.get_closest_marker("shared_code")
-        if mark and not is_fast(item.callspec.params, mark.kwargs):
+        left_out = mark and not is_fast(item.callspec.params, mark.kwargs)
+        if left_out or item.get_closest_marker("data"):
             item.add_marker(pytest.mark.slow)
 
 
