@@ -134,7 +134,7 @@ def test_partition_of_the_label_space(estimator, make):
         np.testing.assert_array_equal(prediction.toarray(), votes)
 
 
-@pytest.mark.shared_code(make=[fixed_voting])
+@pytest.mark.shared_code
 @pytest.mark.parametrize("make", VOTINGS)
 @pytest.mark.usefixtures("seeded")
 def test_majority_vote_of_overlapping_clusters(estimator, make):
@@ -358,6 +358,7 @@ def test_fits_in_threads(estimator):
     np.testing.assert_allclose(decisions, expected, atol=1e-12)
 
 
+@pytest.mark.shared_code
 def test_grid_search_over_own_parameters(estimator):
     """Issue 308: GridSearchCV finds the parameters, and the search has our classes_."""
     grid = {main_parameter(estimator): [1e-4, 1.0, 64.0]}
