@@ -282,6 +282,9 @@ def main(words):
     survived = 0
     with tempfile.TemporaryDirectory(prefix="planted-bugs-") as folder:
         copy = copied_project(folder)
+        failed = first_failure(copy)
+        if failed:
+            sys.exit(f"a test fails without any bug: {failed}")
         print("| bug | found by | seconds |\n|---|---|---|", flush=True)
         for bug in bugs:
             start = time.monotonic()
