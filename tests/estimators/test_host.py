@@ -239,6 +239,7 @@ def test_set_params(one_of_each):
     assert getattr(ensemble.classifier, name) == ensemble.get_params()[nested] == 0.5
 
 
+@pytest.mark.shared_code(before=["linear"], after=["rbf"])
 @pytest.mark.parametrize("before", ["linear", "rbf"])
 @pytest.mark.parametrize("after", ["linear", "rbf"])
 def test_a_second_fit_forgets_the_first(one_of_each, before, after):
@@ -336,6 +337,7 @@ def test_cross_validated_decisions(estimator):
     np.testing.assert_array_equal(labels, expected > 0)
 
 
+@pytest.mark.shared_code
 def test_cross_validation_with_kernel_matrix(one_of_each):
     """A precomputed kernel is split along both axes."""
     if hasattr(one_of_each, "n_neighbors"):
@@ -417,6 +419,7 @@ def test_scorers_take_sparse_labels(fitted):
         assert value == pytest.approx(scorer(fitted, X_NEW, Y_NEW))
 
 
+@pytest.mark.shared_code
 def test_pipeline_with_dense_scaler(estimator):
     """In a pipeline the model sees the scaled features, and parameters are reached by name."""
     parameter = main_parameter(estimator)
@@ -500,6 +503,7 @@ def test_iterative_stratification(estimator, convert):
     assert (times_predicted == 1).all()
 
 
+@pytest.mark.shared_code
 @pytest.mark.usefixtures("seeded")
 def test_iterative_stratification_inside_grid_search(estimator):
     """The host's folds also drive scikit-learn's search."""

@@ -21,6 +21,7 @@ from skml_odm.study.run import prepared
 pytest.importorskip("cloudpickle")
 
 
+@pytest.mark.slow
 def test_a_study_goes_on_when_classifiers_fail_crash_or_take_too_long(tmp_path, capfd):
     stubs = "study_stubs."
     made = study(
