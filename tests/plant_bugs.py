@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 NOT_COPIED = shutil.ignore_patterns(".git", "__pycache__", "_build", "dist", "*.egg-info")
+LONGEST = 900  # seconds for one run of the fast group
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.MULTILINE)
 
 
@@ -232,9 +233,11 @@ def first_failure(copy, *paths):
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     data = environment.get("SKML_ODM_DATA", ROOT.parent / "shared" / "data")
     environment["SKML_ODM_DATA"] = str(data)
-    ended = subprocess.run(
-        [*command, *paths], cwd=copy, env=environment, capture_output=True, text=True
-    )
+    options = {"cwd": copy, "env": environment, "capture_output": True, "text": True}
+    try:
+        ended = subprocess.run([*command, *paths], timeout=LONGEST, **options)
+    except subprocess.TimeoutExpired:
+        return f"a test that does not end within {LONGEST} s"
     failed = FAILED.search(ended.stdout)
     if failed:
         return failed[1]
