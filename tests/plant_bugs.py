@@ -147,8 +147,8 @@ BUGS = [
     ),
     Bug(
         "problems/pairs.py",
-        "def _set(self, theta, mu):\n        self.lower, self.upper, self.mu = 1.0 - theta, 1.0 + theta,",
-        "def _set(self, theta, mu):\n        self.lower, self.upper, self.mu = 1.0 - theta, 1.0,",
+        "theta, mu):\n        self.lower, self.upper, self.mu = 1.0 - theta, 1.0 + theta,",
+        "theta, mu):\n        self.lower, self.upper, self.mu = 1.0 - theta, 1.0,",
         "margins cost something from 1 on instead of 1 + theta",
         "problems solvers",
     ),
