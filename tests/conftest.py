@@ -9,12 +9,37 @@ from threadpoolctl import threadpool_limits
 
 pytest.register_assert_rewrite("host_data")  # its checks are to explain their failures
 
-from host_data import ESTIMATORS, X, Y  # noqa: E402
+from host_data import ESTIMATORS, REPRESENTATIVE, X, Y  # noqa: E402
 
 # Most tests are small: threads of BLAS would cost more than they gain.
 threadpool_limits(1)
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark as slow what ``shared_code`` leaves out of the fast group, and what needs real data."""
+    for item in items:
+        mark = item.get_closest_marker("shared_code")
+        left_out = mark and not is_fast(item.callspec.params, mark.kwargs)
+        if left_out or item.get_closest_marker("data"):
+            item.add_marker(pytest.mark.slow)
+
+
+def is_fast(parameters, others):
+    """Whether a test of shared code is of the representative, or has the values for the others."""
+    if parameters.get("fitted", parameters.get("one_of_each")) is REPRESENTATIVE:
+        return True
+    return bool(others) and all(
+        parameters[name] in values or name_of(parameters[name]) in values
+        for name, values in others.items()
+    )
+
+
+def name_of(value):
+    """The name of a function or of a partial one, as scikit-learn's checks are."""
+    return getattr(getattr(value, "func", value), "__name__", None)
 
 
 @pytest.fixture(scope="session")

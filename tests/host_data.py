@@ -39,6 +39,10 @@ ESTIMATORS = [
     CSRL(beta=4.0, covariance="learn", random_state=0),
     M3L(kernel="linear", random_state=0),
 ]
+# Containers, tags, cloning and the like are code that all estimators share (estimators/base.py).
+# In the fast group this one stands for all of them where a test is marked ``shared_code``.
+REPRESENTATIVE = ESTIMATORS[0]
+
 SPARSE_FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
 SPARSE_TYPES = [f"{name}_{kind}" for name in SPARSE_FORMATS for kind in ("matrix", "array")]
 

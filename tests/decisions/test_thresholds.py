@@ -137,8 +137,9 @@ def test_regression_threshold_of_equal_rows_is_finite():
     np.testing.assert_allclose(threshold(np.zeros((1, 2))), [[HALF_MARGIN]])
 
 
-def test_per_label_threshold_misclassifies_fewest_rows():
-    rng, scores, indicator = random_rows(9, n=25, q=4)
+@pytest.mark.parametrize("seed", [9, 10, 11])
+def test_per_label_threshold_misclassifies_fewest_rows(seed):
+    rng, scores, indicator = random_rows(seed, n=25, q=4)
     weight = rng.uniform(0.1, 2, size=25)
     for w in (None, weight):
         threshold = PerLabelThreshold().fit(scores, indicator, w)

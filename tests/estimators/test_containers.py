@@ -34,6 +34,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import has_fit_parameter
 
 KERNELS = ["rbf", "linear", "poly", "sigmoid", "cosine", "laplacian"]
+# a dense and a sparse one, for estimators that do not stand for all
+OTHERS = ["read-only", "read-only csr"]
 
 # Ordinary data must neither stop short of the tolerance nor compute with infinities.
 pytestmark = pytest.mark.filterwarnings(
@@ -57,6 +59,7 @@ def test_the_data_can_tell_models_apart(fitted):
     assert hamming_loss(Y_NEW, fitted.predict(X_NEW)) < hamming_loss(Y_NEW, majority)
 
 
+@pytest.mark.shared_code(name=OTHERS)
 @pytest.mark.parametrize("name", CONTAINERS)
 def test_any_container_of_features(fitted, estimator, name):
     """Features in any container give the model of dense features, in fit and in predict."""
@@ -67,6 +70,7 @@ def test_any_container_of_features(fitted, estimator, name):
     assert_mirrors(estimator.predict(convert(X_NEW)), Y)
 
 
+@pytest.mark.shared_code(name=OTHERS)
 @pytest.mark.parametrize("name", CONTAINERS)
 def test_any_container_of_labels(fitted, estimator, name):
     """Labels in any container give the model of dense labels; sparse in, sparse out."""
@@ -76,6 +80,7 @@ def test_any_container_of_labels(fitted, estimator, name):
     assert_mirrors(estimator.predict(X_NEW), y)
 
 
+@pytest.mark.shared_code(name=["csr_matrix"])
 @pytest.mark.parametrize("name", ["matrix", *SPARSE_TYPES])
 def test_features_and_labels_in_one_container(fitted, estimator, name):
     """The host's own check: both sides in the same container, split by scikit-learn."""
@@ -92,6 +97,7 @@ def test_features_and_labels_in_one_container(fitted, estimator, name):
     assert_same_model(fitted, estimator, X_test)
 
 
+@pytest.mark.shared_code(dtype=[bool])
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int32, np.float32, np.float64])
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
 def test_any_type_of_label_entries(fitted, estimator, dtype, convert):
@@ -101,6 +107,7 @@ def test_any_type_of_label_entries(fitted, estimator, dtype, convert):
     assert_same_model(fitted, estimator)
 
 
+@pytest.mark.shared_code(X_sparse=[True])
 @pytest.mark.parametrize("X_sparse", [False, True])
 @pytest.mark.parametrize("y_sparse", [False, True])
 def test_predictions_follow_labels_not_features(fitted, estimator, X_sparse, y_sparse):
@@ -130,6 +137,7 @@ def test_data_frames(fitted, estimator):
         estimator.predict(new_frame[names[::-1]])
 
 
+@pytest.mark.shared_code
 @pytest.mark.filterwarnings("ignore:.*[Ss]parse.*:DeprecationWarning")
 def test_data_frames_with_sparse_columns(fitted, estimator):
     """DataFrames of sparse columns hold the same numbers, hence give the same model."""
@@ -174,6 +182,7 @@ def test_one_row(fitted, convert):
 # One label
 
 
+@pytest.mark.shared_code(values=[("no", "yes")])
 @pytest.mark.parametrize(
     "values",
     [(0, 1), (-1, 1), (1, 2), (False, True), ("no", "yes"), (0.0, 1.0)],
@@ -191,6 +200,7 @@ def test_one_dimensional_labels(estimator, values):
     assert accuracy_score(Y_NEW[:, 0] == 1, decision > 0) > 0.7
 
 
+@pytest.mark.shared_code
 def test_all_spellings_of_one_label_agree(estimator):
     """A list, a Series, a dense column and a sparse column of one label give one model."""
     pandas = pytest.importorskip("pandas")
@@ -210,6 +220,7 @@ def test_all_spellings_of_one_label_agree(estimator):
 # Inputs are read, never written
 
 
+@pytest.mark.shared_code(kernel=["linear", "rbf"], convert=[np.array, shuffled_csr])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize(
     "convert",
@@ -278,6 +289,7 @@ def test_a_model_does_not_change_with_its_training_data(fitted, estimator, conve
     assert_same_model(fitted, estimator)
 
 
+@pytest.mark.shared_code(kernel=["linear", "rbf"], convert=[duplicated_csr])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize(
     "convert", [shuffled_csr, duplicated_csr], ids=lambda convert: convert.__name__

@@ -120,6 +120,7 @@ def test_the_host_takes_us_for_one_of_its_own(estimator):
     assert ProblemTransformationBase(estimator).require_dense == [False, False]
 
 
+@pytest.mark.shared_code(make=[fixed_partition])
 @pytest.mark.parametrize("make", PARTITIONS)
 @pytest.mark.usefixtures("seeded")
 def test_partition_of_the_label_space(estimator, make):
@@ -133,6 +134,7 @@ def test_partition_of_the_label_space(estimator, make):
         np.testing.assert_array_equal(prediction.toarray(), votes)
 
 
+@pytest.mark.shared_code
 @pytest.mark.parametrize("make", VOTINGS)
 @pytest.mark.usefixtures("seeded")
 def test_majority_vote_of_overlapping_clusters(estimator, make):
@@ -157,6 +159,7 @@ def test_label_powerset_is_refused_in_words(estimator):
         LabelPowerset(estimator).fit(X, Y)
 
 
+@pytest.mark.shared_code
 @pytest.mark.usefixtures("seeded")
 def test_a_fitted_ensemble_can_be_pickled(estimator):
     """An ensemble of ours survives a round trip through pickle."""
@@ -165,6 +168,7 @@ def test_a_fitted_ensemble_can_be_pickled(estimator):
     np.testing.assert_array_equal(copy.predict(X_NEW).toarray(), ensemble.predict(X_NEW).toarray())
 
 
+@pytest.mark.shared_code
 def test_grid_search_through_an_ensemble(estimator):
     """GridSearchCV reaches our parameters through the host's ensemble and clones both."""
     fit_ensemble(fixed_partition, estimator)
@@ -193,6 +197,7 @@ def test_grid_search_through_an_ensemble(estimator):
     assert not hasattr(estimator, "classes_")
 
 
+@pytest.mark.shared_code
 def test_grid_search_replaces_the_classifier(estimator):
     """A grid may put one of our estimators in the place of another classifier."""
     fit_ensemble(fixed_partition, estimator)
@@ -234,6 +239,7 @@ def test_set_params(one_of_each):
     assert getattr(ensemble.classifier, name) == ensemble.get_params()[nested] == 0.5
 
 
+@pytest.mark.shared_code(before=["linear"], after=["rbf"])
 @pytest.mark.parametrize("before", ["linear", "rbf"])
 @pytest.mark.parametrize("after", ["linear", "rbf"])
 def test_a_second_fit_forgets_the_first(one_of_each, before, after):
@@ -269,6 +275,7 @@ def test_pickle_round_trip(estimator, convert):
     assert_mirrors(copy.predict(X_NEW), convert(Y))
 
 
+@pytest.mark.shared_code(mmap_mode=["r"], convert=[sparse.csr_matrix])
 @pytest.mark.parametrize("mmap_mode", [None, "r"])
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
 def test_joblib_round_trip(estimator, convert, mmap_mode, tmp_path):
@@ -304,6 +311,7 @@ def test_scikit_learn_knows_what_we_are(estimator):
     assert not tags.input_tags.pairwise
 
 
+@pytest.mark.shared_code
 def test_cross_validated_accuracy(estimator):
     """cross_val_score gives the accuracy of each split of ShuffleSplit."""
     splits = ShuffleSplit(n_splits=3, test_size=0.5, random_state=0)
@@ -316,6 +324,7 @@ def test_cross_validated_accuracy(estimator):
     assert len(scores) == 3
 
 
+@pytest.mark.shared_code
 def test_cross_validated_decisions(estimator):
     """cross_val_predict collects the decisions of the models of each fold."""
     folds = KFold(3)
@@ -328,6 +337,7 @@ def test_cross_validated_decisions(estimator):
     np.testing.assert_array_equal(labels, expected > 0)
 
 
+@pytest.mark.shared_code
 def test_cross_validation_with_kernel_matrix(one_of_each):
     """A precomputed kernel is split along both axes."""
     if hasattr(one_of_each, "n_neighbors"):
@@ -350,6 +360,7 @@ def test_fits_in_threads(estimator):
     np.testing.assert_allclose(decisions, expected, atol=1e-12)
 
 
+@pytest.mark.shared_code
 def test_grid_search_over_own_parameters(estimator):
     """Issue 308: GridSearchCV finds the parameters, and the search has our classes_."""
     grid = {main_parameter(estimator): [1e-4, 1.0, 64.0]}
@@ -378,6 +389,7 @@ RANKINGS = {
 }
 
 
+@pytest.mark.shared_code
 def test_grid_search_by_ranking(estimator):
     """The scorers of skml_odm.metrics rank: larger is better, and GridSearchCV can use them."""
     folds = KFold(3)
@@ -407,6 +419,7 @@ def test_scorers_take_sparse_labels(fitted):
         assert value == pytest.approx(scorer(fitted, X_NEW, Y_NEW))
 
 
+@pytest.mark.shared_code
 def test_pipeline_with_dense_scaler(estimator):
     """In a pipeline the model sees the scaled features, and parameters are reached by name."""
     parameter = main_parameter(estimator)
@@ -475,6 +488,7 @@ def test_iterative_train_test_split(estimator, convert):
     assert wrong < hamming_loss(as_array(y_test), majority)
 
 
+@pytest.mark.shared_code(convert=[sparse.csr_matrix])
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
 @pytest.mark.usefixtures("seeded")
 def test_iterative_stratification(estimator, convert):
@@ -489,6 +503,7 @@ def test_iterative_stratification(estimator, convert):
     assert (times_predicted == 1).all()
 
 
+@pytest.mark.shared_code
 @pytest.mark.usefixtures("seeded")
 def test_iterative_stratification_inside_grid_search(estimator):
     """The host's folds also drive scikit-learn's search."""
@@ -507,6 +522,7 @@ def with_constant_columns(values):
     return np.hstack([Y, np.tile(np.array(values, dtype=Y.dtype), (len(Y), 1))])
 
 
+@pytest.mark.shared_code(values=[[0, 1]])
 @pytest.mark.parametrize("values", [[0], [1], [0, 1], [0, 0], [1, 1]], ids=str)
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
 def test_constant_label_columns(estimator, values, convert):
@@ -521,6 +537,7 @@ def test_constant_label_columns(estimator, values, convert):
     np.testing.assert_array_equal(prediction[:, N_LABELS:].mean(axis=0).round(), values)
 
 
+@pytest.mark.shared_code(n_labels=[2], convert=[np.asarray])
 @pytest.mark.parametrize("value", [0, 1])
 @pytest.mark.parametrize("n_labels", [1, 2, 4])
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
@@ -561,6 +578,7 @@ def test_rare_label_missing_from_a_fold(estimator):
     assert (scores > -0.5).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("files", [[], ["__init__.py"], ["__init__.py", "base.py"]])
 def test_without_the_host_the_error_says_what_to_type(tmp_path, files):
     """As after ``pip uninstall scikit-multilearn`` where scikit-multilearn-ng is installed, too."""

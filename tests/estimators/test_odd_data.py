@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from groups import first_fast
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
@@ -23,7 +24,7 @@ from skml_odm import (
 
 @pytest.mark.parametrize("name", ODD)
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("convert", first_fast([sparse.csr_matrix, np.asarray], 1))
 def test_odd_data(name, kernel, convert):
     """Shapes, types and finite numbers with every threshold, and no warning."""
     X, y = convert(ODD[name][0]), ODD[name][1]

@@ -193,6 +193,7 @@ def test_invalid_parameters(parameter, value):
         RankCVM(**{parameter: value}).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
 @pytest.mark.filterwarnings("ignore:RankCVM stopped")
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])

@@ -4,6 +4,7 @@ Multi-label estimators have the one failure that the host's base class makes ine
 classifiers have none of their own.
 """
 
+import pytest
 import sklearn
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
@@ -23,10 +24,11 @@ from skml_odm import (
     RankSVMz,
 )
 
-ESTIMATORS = [
-    MLODM(),
+# those with a fit of their own
+ESTIMATORS = [MLODM(), PMLODM(), Particle(), PMLLRS()]
+# those that share it with MLODM, and variants
+OTHERS = [
     MLODM(kernel="linear"),
-    PMLODM(),
     PMLODM(confidence="paper"),
     RankSVM(),
     RankSVM(kernel="linear"),
@@ -34,15 +36,38 @@ ESTIMATORS = [
     RankCVM(),
     RankSVMz(),
     RankSVMz(kernel="linear"),
-    Particle(),
     Particle(variant="map"),
-    PMLLRS(),
     CSRL(),
     CSRL(kernel="linear"),
     CSRL(covariance="learn"),
     CSRL(kernel="linear", covariance="learn", dummy="zero"),
     M3L(),
     M3L(kernel="linear"),
+]
+CLASSIFIERS = [MCODM()]
+OTHER_CLASSIFIERS = [MCODM(kernel="rbf"), MCODM(C=1.0, solver="descent"), ODM(), ODM(kernel="rbf")]
+
+# Checks of what an estimator says of itself, and of its learning problem and solver.
+CHECKS_OF_EACH = [
+    "check_classifiers_one_label",
+    "check_classifiers_one_label_sample_weights",
+    "check_classifiers_train",
+    "check_dict_unchanged",
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_dont_overwrite_parameters",
+    "check_estimators_overwrite_params",
+    "check_estimators_pickle",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_no_attributes_set_in_init",
+    "check_non_transformer_estimators_n_iter",
+    "check_parameters_default_constructible",
+    "check_readonly_memmap_input",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weights_not_overwritten",
 ]
 
 
@@ -75,15 +100,18 @@ def test_estimator(estimator, check):
     check(estimator)
 
 
-@parametrize_with_checks(
-    [
-        MCODM(),
-        MCODM(kernel="rbf"),
-        MCODM(C=1.0, solver="descent"),
-        ODM(),
-        ODM(kernel="rbf"),
-    ],
-    expected_failed_checks=expected_failures_of_classifiers,
-)
+@pytest.mark.shared_code(check=CHECKS_OF_EACH)
+@parametrize_with_checks(OTHERS, expected_failed_checks=expected_failures)
+def test_other_estimator(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks(CLASSIFIERS, expected_failed_checks=expected_failures_of_classifiers)
 def test_classifier(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.shared_code(check=CHECKS_OF_EACH)
+@parametrize_with_checks(OTHER_CLASSIFIERS, expected_failed_checks=expected_failures_of_classifiers)
+def test_other_classifier(estimator, check):
     check(estimator)

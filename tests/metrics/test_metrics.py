@@ -12,12 +12,14 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 from skml_odm import MLODM
 from skml_odm.metrics import (
+    average_precision,
     average_precision_scorer,
     coverage,
     coverage_scorer,
     label_margins,
     one_error,
     one_error_scorer,
+    ranking_loss,
     ranking_loss_scorer,
 )
 
@@ -55,6 +57,20 @@ def test_one_error(seed):
     assert one_error(y, scores, sample_weight=weight) == pytest.approx(
         np.average(rows, weights=weight)
     )
+
+
+@pytest.mark.parametrize("q", [2, 5, 40])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ties_count_as_in_scikit_learn(seed, q):
+    """Few labels are compared pair by pair, many are sorted."""
+    rng, y, scores = random_ranking(seed, q=q)
+    for weight in (None, rng.uniform(0, 2, size=len(y))):
+        for ours, theirs in (
+            (ranking_loss, label_ranking_loss),
+            (average_precision, label_ranking_average_precision_score),
+        ):
+            expected = theirs(y, scores, sample_weight=weight)
+            assert ours(y, scores, sample_weight=weight) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

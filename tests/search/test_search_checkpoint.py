@@ -50,6 +50,7 @@ search.fit(X, Y)
 """
 
 
+@pytest.mark.slow
 def test_functions_of_ones_own_in_a_second_process(tmp_path):
     file = tmp_path / "script.py"
     file.write_text(textwrap.dedent(PROGRAM))

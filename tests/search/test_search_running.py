@@ -22,8 +22,14 @@ from skml_odm import (
 from skml_odm.metrics import ranking_loss_scorer
 from skml_odm.utils.parallel import streaming
 
+BACKENDS = [
+    "threading",
+    pytest.param("loky", marks=pytest.mark.slow),
+    pytest.param("multiprocessing", marks=pytest.mark.slow),
+]
 
-@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_backends(backend):
     grid = {"C": [0.5, 5.0], "gamma": [0.1, 0.5]}
     options = {"cv": CV, "scoring": ranking_loss_scorer}
@@ -33,6 +39,7 @@ def test_backends(backend):
     assert_same(together, alone, tolerance=0.0)
 
 
+@pytest.mark.slow
 def test_dask():
     distributed = pytest.importorskip("distributed")
     grid = {"C": [0.5, 5.0], "gamma": [0.1, 0.5]}
@@ -109,6 +116,7 @@ def n_stored(path):
         return connection.execute("SELECT COUNT(*) FROM results").fetchone()[0]
 
 
+@pytest.mark.slow
 def test_checkpoint_survives_a_kill(tmp_path):
     """kill -9 in the middle; the next run does the rest."""
     script = textwrap.dedent(
@@ -152,6 +160,7 @@ def test_checkpoint_survives_a_kill(tmp_path):
     assert "best" in rest
 
 
+@pytest.mark.slow
 def test_ctrl_c(tmp_path):
     """A real signal, with worker processes."""
     script = textwrap.dedent(

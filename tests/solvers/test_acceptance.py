@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from groups import first_fast
 from sklearn.exceptions import ConvergenceWarning
 
 from skml_odm import CSRL, M3L, MCODM, MLODM, ODM, PMLODM, RankLSVM, RankSVM, RankSVMz
@@ -100,7 +101,7 @@ def exact_gap(X, y, model, cost):
     return float((primal - dual) / primal)
 
 
-@pytest.mark.parametrize("size", [1e1, 1e3, 1e5])
+@pytest.mark.parametrize("size", first_fast([1e3, 1e1, 1e5], 1))
 def test_gap_is_a_bound_in_exact_arithmetic(size):
     # equal rows of opposite labels: large coefficients whose sum is small
     rng = np.random.default_rng(0)

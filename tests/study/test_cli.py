@@ -193,6 +193,7 @@ def in_a_process(folder, *arguments, before="", command=()):
     )
 
 
+@pytest.mark.slow
 def test_a_full_disk_gives_one_line_and_exit_code_2(folder):
     pytest.importorskip("resource")
     # no file may grow beyond that: enough for an empty store, not for a report
@@ -204,6 +205,7 @@ def test_a_full_disk_gives_one_line_and_exit_code_2(folder):
     assert re.match(r"skml-odm: .*(File too large|disk|full)", last), done.stderr
 
 
+@pytest.mark.slow
 def test_a_finished_study_in_a_read_only_folder(folder):
     study = write_study(folder)
     assert cli.main(["compare", study]) == 0
@@ -245,6 +247,7 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"skml-odm {skml_odm.__version__}\n"
 
 
+@pytest.mark.slow
 def test_interrupt_reports_what_is_finished(folder):
     """Ctrl-C in a terminal: the whole group gets it."""
     (folder / "slow.toml").write_text(

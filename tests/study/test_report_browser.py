@@ -15,9 +15,12 @@ pytest.importorskip("matplotlib")
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (BROWSER and DRIVER), reason="there is no chromium with chromedriver on this machine"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (BROWSER and DRIVER), reason="there is no chromium with chromedriver on this machine"
+    ),
+]
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from skml_odm.study.run import prepared
 pytest.importorskip("cloudpickle")
 
 
+@pytest.mark.slow
 def test_a_study_goes_on_when_classifiers_fail_crash_or_take_too_long(tmp_path, capfd):
     stubs = "study_stubs."
     made = study(
@@ -44,6 +45,7 @@ def test_a_study_goes_on_when_classifiers_fail_crash_or_take_too_long(tmp_path, 
     assert again == [4] * 4
 
 
+@pytest.mark.slow
 def test_only_what_had_too_little_time_or_is_asked_for_runs_again(tmp_path):
     log = tmp_path / "log"
     store = tmp_path / "results.sqlite"
@@ -65,6 +67,7 @@ def test_only_what_had_too_little_time_or_is_asked_for_runs_again(tmp_path):
     assert log.read_text().count("\n") == 1
 
 
+@pytest.mark.slow
 def test_the_current_folder_does_not_hide_the_package(tmp_path, monkeypatch):
     """As that of the sources would, which are not compiled."""
     (tmp_path / "skml_odm").mkdir()
@@ -76,7 +79,14 @@ def test_the_current_folder_does_not_hide_the_package(tmp_path, monkeypatch):
     assert outcome.status == "done", outcome.error
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+@pytest.mark.parametrize(
+    "backend",
+    [
+        "threading",
+        pytest.param("loky", marks=pytest.mark.slow),
+        pytest.param("multiprocessing", marks=pytest.mark.slow),
+    ],
+)
 def test_backends_of_joblib(backend, tmp_path):
     made = study("MLODM", protocol={"folds": 4})
     expected = run_study(made, tmp_path / "one.sqlite")
@@ -88,6 +98,7 @@ def test_backends_of_joblib(backend, tmp_path):
         assert a.measures["ranking_loss"] == b.measures["ranking_loss"]
 
 
+@pytest.mark.slow
 def test_dask_workers(tmp_path):
     distributed = pytest.importorskip("distributed")
     made = study("MLODM", protocol={"folds": 4})
@@ -121,6 +132,7 @@ def test_rows_and_labels_that_a_protocol_drops():
     assert (same.X is data.X, same.notes) == (True, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_nothing_is_left_of_a_killed_study(tmp_path, n_jobs):
     """No process that computes, none that waits for work, and no data set in a file."""

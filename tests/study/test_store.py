@@ -103,6 +103,7 @@ def killed_study(log):
     return study(*stubs, data=[data_set()], protocol={"folds": 10})
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_ten_kills_lose_nothing_and_repeat_nothing(tmp_path):
     store, log = tmp_path / "results.sqlite", tmp_path / "log"
@@ -183,6 +184,7 @@ def test_one_run_at_a_time(tmp_path):
     assert [file.name for file in tmp_path.glob("results*")] == ["results.sqlite"]
 
 
+@pytest.mark.slow
 def test_locks_end_with_their_process(tmp_path):
     path = tmp_path / "folder" / "lock"
     code = (

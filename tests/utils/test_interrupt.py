@@ -23,7 +23,13 @@ needs_signals = pytest.mark.skipif(os.name != "posix", reason="sends a POSIX sig
 @pytest.mark.filterwarnings("ignore:MLODM stopped")
 @pytest.mark.parametrize(
     ("solver", "after"),
-    [("newton", 0.2), ("newton", 1.5), ("bcd", 1.5), ("m3", 1.5), ("auto", 1.5)],
+    [
+        ("newton", 0.2),
+        *(
+            pytest.param(solver, 1.5, marks=pytest.mark.slow)
+            for solver in ("newton", "bcd", "m3", "auto")
+        ),
+    ],
 )
 def test_ctrl_c_ends_a_long_fit_at_once(solver, after):
     """Within half a second, in the kernel matrix or in the solver; a later fit works as ever."""

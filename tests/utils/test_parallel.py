@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+# each in a process of its own
+pytestmark = pytest.mark.slow
+
 # arrays as large as those of a search, made and freed again and again
 PROGRAM = """
 import resource, sys
