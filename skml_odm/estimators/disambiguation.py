@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..problems.pairs import ConfidenceLoss
+from ..problems.confidences import ConfidenceLoss
 from ..solvers.acceptance import accepted
 from ..solvers.auto import EXACT_ROWS, newton_to_rounding
 from ..solvers.confidence import confidences as confidence_step
