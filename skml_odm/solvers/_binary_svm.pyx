@@ -8,11 +8,13 @@ with gradient K a − y. A step moves the coefficients that lower the objective 
 order: a pair of them where the intercept is free, else a single one.
 """
 
-from libc.math cimport INFINITY, fabs, fmax, fmin
+import numpy as np
+from libc.math cimport INFINITY
 
-# Stand in for a vanishing curvature, relative and absolute: such a step ends at a bound.
+# Stand in for a vanishing curvature of a pair, relative to its diagonal, and of a coefficient: such
+# a step ends at a bound.
 cdef double FLAT = 1e-12
-cdef double TINY = 1e-300
+cdef double TINY = 1e-280
 
 
 cdef class CoordinateSteps:
@@ -35,7 +37,7 @@ cdef class CoordinateSteps:
     def __init__(self, K, sign, lower, upper, balanced):
         self._K = K
         # a copy stays in the processor's cache; the diagonal itself is spread all over K
-        self._diagonal = K.diagonal().copy()
+        self._diagonal = np.maximum(K.diagonal(), TINY)
         self._sign, self._lower, self._upper = sign, lower, upper
         self._balanced = balanced
 
@@ -74,33 +76,36 @@ cdef class CoordinateSteps:
         """a_up += t, a_down −= t for the steepest ``up`` and the best ``down`` to go with it."""
         cdef Py_ssize_t m = a.shape[0], i, up = -1, down = -1
         cdef double smallest = INFINITY, largest = -INFINITY, best = 0.0, t = 0.0
-        cdef double slope, gain, trace, curvature, room_up, room_down, room
+        cdef double slope, gain, trace, curvature, room_up, room_down
+        cdef const double[::1] diagonal = self._diagonal, sign = self._sign
+        cdef const double[::1] lower = self._lower, upper = self._upper, K_up, K_down
         for i in range(m):
-            slope = scores[i] - self._sign[i]
-            if slope < smallest and a[i] < self._upper[i]:
+            slope = scores[i] - sign[i]
+            if slope < smallest and a[i] < upper[i]:
                 smallest, up = slope, i
-            if slope > largest and a[i] > self._lower[i]:
+            if slope > largest and a[i] > lower[i]:
                 largest = slope
         if up < 0 or largest - smallest <= violation:
             return False
+        K_up = self._K[up]
         for i in range(m):
-            slope = scores[i] - self._sign[i] - smallest
-            if slope > 0.0 and a[i] > self._lower[i] and i != up:
-                trace = self._diagonal[up] + self._diagonal[i]
-                curvature = fmax(trace - 2.0 * self._K[up, i], FLAT * trace + TINY)
+            slope = scores[i] - sign[i] - smallest
+            if slope > 0.0 and a[i] > lower[i] and i != up:
+                trace = diagonal[up] + diagonal[i]
+                curvature = max(trace - 2.0 * K_up[i], FLAT * trace)
                 gain = slope * slope / curvature
                 if gain > best:
                     best, down, t = gain, i, slope / curvature
         if down < 0:
             return False
-        room_up, room_down = self._upper[up] - a[up], a[down] - self._lower[down]
-        room = fmin(room_up, room_down)
-        t = fmin(t, room)
+        room_up, room_down = upper[up] - a[up], a[down] - lower[down]
+        t = min(t, room_up, room_down)
         # a bound that is reached is reached exactly: a rest below rounding could never be removed
-        a[up] = self._upper[up] if t == room_up else a[up] + t
-        a[down] = self._lower[down] if t == room_down else a[down] - t
+        a[up] = upper[up] if t == room_up else a[up] + t
+        a[down] = lower[down] if t == room_down else a[down] - t
+        K_down = self._K[down]
         for i in range(m):
-            scores[i] += t * (self._K[up, i] - self._K[down, i])
+            scores[i] += t * (K_up[i] - K_down[i])
         return True
 
     cdef bint move_one(
@@ -108,19 +113,23 @@ cdef class CoordinateSteps:
     ) noexcept nogil:
         """Minimise over the coefficient with the largest gain."""
         cdef Py_ssize_t m = a.shape[0], i, chosen = -1
-        cdef double best = 0.0, largest = 0.0, slope, step, goal = 0.0, change
+        cdef double best = 0.0, largest = 0.0, slope, gain, goal, change
+        cdef const double[::1] diagonal = self._diagonal, sign = self._sign
+        cdef const double[::1] lower = self._lower, upper = self._upper, K_chosen
         for i in range(m):
-            slope = scores[i] - self._sign[i]
-            if (slope < 0.0 and a[i] < self._upper[i]) or (slope > 0.0 and a[i] > self._lower[i]):
-                largest = fmax(largest, fabs(slope))
-                step = slope / fmax(self._diagonal[i], TINY)
-                if slope * step > best:
-                    best, chosen, goal = slope * step, i, a[i] - step
+            slope = scores[i] - sign[i]
+            if (slope < 0.0 and a[i] < upper[i]) or (slope > 0.0 and a[i] > lower[i]):
+                largest = max(largest, slope, -slope)
+                gain = slope * slope / diagonal[i]
+                if gain > best:
+                    best, chosen = gain, i
         if largest <= violation or chosen < 0:
             return False
-        goal = fmin(fmax(goal, self._lower[chosen]), self._upper[chosen])
+        goal = a[chosen] - (scores[chosen] - sign[chosen]) / diagonal[chosen]
+        goal = min(max(goal, lower[chosen]), upper[chosen])
         change = goal - a[chosen]
         a[chosen] = goal
+        K_chosen = self._K[chosen]
         for i in range(m):
-            scores[i] += change * self._K[chosen, i]
+            scores[i] += change * K_chosen[i]
         return True

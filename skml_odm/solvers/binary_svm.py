@@ -38,7 +38,7 @@ STEPS_PER_ROW = 20
 # Entries of K read by one compiled call, so that Ctrl-C is noticed soon.
 ENTRIES_PER_CALL = 100_000_000
 # Iterations after which LIBSVM and LIBLINEAR are stuck and leave the rest to the steps here.
-START_ITERATIONS = 300
+START_ITERATIONS = 100
 # Relative size of what sums and products in double precision may lose.
 ROUNDING = 1e-14
 
@@ -179,7 +179,8 @@ class _Label:
             steps += taken
             settled = taken < limit and violation <= finest
             if taken == limit:
-                block.move_inner(part, part_scores, work=3 * n * limit)
+                # LAPACK multiplies about ten times as fast
+                block.move_inner(part, part_scores, work=30 * n * limit)
             else:
                 violation = max(0.1 * violation, finest)
             a[rows] = part
