@@ -135,23 +135,21 @@ class _Label:
             positive, negative = a[a > 0].sum(), -a[a < 0].sum()
             if abs(positive - negative) > ROUNDING * positive:
                 # the heavier side gives way, which keeps it in the box
-                smaller = min(positive, negative)
-                a[a > 0] *= smaller / max(positive, smaller, np.finfo(float).tiny)
-                a[a < 0] *= smaller / max(negative, smaller, np.finfo(float).tiny)
+                side = a > 0 if positive > negative else a < 0
+                a[side] *= min(positive, negative) / max(positive, negative)
 
     def certify(self, a):
         """Scores of ``a`` without a free intercept; sets the intercept, primal and difference.
 
-        Coefficients that no longer sum to zero prove nothing: they are brought back to it first.
+        Coefficients that no longer sum to zero prove nothing: they are brought back to it first,
+        unless the sum is what the rounding of many steps has left.
         """
         if self.balanced and abs(a.sum()) > 100 * ROUNDING * abs(a).sum():
             self.make_feasible(a)
         scores = self.operator.product(a[:, None])[:, 0]
         if self.balanced:
             self.intercept = best_intercept(scores, self.sign, self.cost)
-        self.primal, self.difference = certificate(
-            a, scores, self.intercept, self.sign, self.cost
-        )
+        self.primal, self.difference = certificate(a, scores, self.intercept, self.sign, self.cost)
         return scores
 
     def finish(self, a, tol, max_iter):
@@ -188,20 +186,23 @@ class _Label:
 
     def _block(self, scores, a):
         """Rows to work on and their problem: all of them, or those that violate most."""
-        rows, K = slice(None), self.operator.matrix
-        if K is None:
-            rows = np.flatnonzero(self.cost)
-            if len(rows) > BLOCK:
-                slope = scores + self.intercept - self.sign
-                movable = np.where(slope < 0, a < self.upper, a > self.lower)
-                inside = (a > self.lower) & (a < self.upper)
-                wanted = np.where(movable, np.abs(slope), 0.0) + inside
-                rows = np.sort(rows[np.argpartition(-wanted[rows], BLOCK)[:BLOCK]])
-            K = self.operator.gram(rows)
-            # zero if the intercept is free
-            K += self.operator.intercept
+        if self.operator.matrix is not None:
+            rows = np.arange(len(a))
+            return rows, self._block_of(rows, self.operator.matrix)
+        rows = np.flatnonzero(self.cost)
+        if len(rows) > BLOCK:
+            slope = scores + self.intercept - self.sign
+            movable = np.where(slope < 0, a < self.upper, a > self.lower)
+            inside = (a > self.lower) & (a < self.upper)
+            wanted = np.where(movable, np.abs(slope), 0.0) + inside
+            rows = np.sort(rows[np.argpartition(-wanted[rows], BLOCK)[:BLOCK]])
+        # the intercept is zero here if it is free
+        return rows, self._block_of(rows, self.operator.gram(rows) + self.operator.intercept)
+
+    def _block_of(self, rows, K):
+        """The problem of some rows, with their part K of the kernel matrix."""
         K = np.ascontiguousarray(K)
-        return rows, _Block(K, self.sign[rows], self.lower[rows], self.upper[rows], self.balanced)
+        return _Block(K, self.sign[rows], self.lower[rows], self.upper[rows], self.balanced)
 
 
 class _Block(CoordinateSteps):
@@ -313,9 +314,7 @@ def from_libsvm(operator, sign, cost, tol, max_iter):
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine.fit(X, sign[kept], sample_weight=cost[kept])
     a = np.zeros(m)
-    found = machine.dual_coef_
-    found = found.toarray() if sparse.issparse(found) else found
-    a[rows[machine.support_]] = found[0]
+    a[rows[machine.support_]] = sparse.csr_matrix(machine.dual_coef_).toarray()[0]
     return a, -(-int(machine.n_iter_[0]) // m)
 
 
