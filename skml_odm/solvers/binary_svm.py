@@ -25,7 +25,7 @@ from ._binary_svm import CoordinateSteps
 from .result import Result, Trace, relative_gap
 
 # Kernels that LIBSVM can compute by itself.
-LIBSVM_KERNELS = ("rbf", "poly")
+LIBSVM_KERNELS = {"rbf", "poly"}
 
 # Problems of at most this many rows are solved to rounding, whatever the tolerance: it costs
 # nothing, and equal problems then have equal solutions.
