@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from skml_odm import MLODM, PMLODM
 from skml_odm.datasets import add_candidate_noise
 from skml_odm.estimators.candidates import Prototypes
-from skml_odm.solvers.confidence import ScoreProgram, confidences, solve_by_highs
+from skml_odm.solvers.confidence import Programs, confidences, solve_by_highs
 
 from .data import load_as_in_paper, load_candidates
 from .timing import best_time
@@ -48,19 +48,19 @@ def compare(repeats):
         weight = 1.0 / candidates.sum(axis=1)
         step = (scores, candidates, 0.1 * prototypes.distances(), weight, 1.0, 1.0, 0.7)
         ours = best_time(lambda step=step: confidences(*step), repeats)
-        program = ScoreProgram(*step, 1.0)
-        instances = [program.instance(i) for i in range(m)]
+        all_rows = Programs(*step)
+        programs = [all_rows.row(i) for i in range(m)]
         rows = np.linspace(0, m - 1, N_SINGLE).astype(int)
 
-        def one_by_one(rows=rows, instances=instances):
+        def one_by_one(rows=rows, programs=programs):
             for i in rows:
-                solve_by_highs([instances[i]])
+                solve_by_highs([programs[i]])
 
         single = best_time(one_by_one, 1) * m / N_SINGLE
-        whole = best_time(lambda instances=instances: solve_by_highs(instances), 1)
-        parts = solve_by_highs(instances)
+        whole = best_time(lambda programs=programs: solve_by_highs(programs), 1)
+        parts = solve_by_highs(programs)
         reference = sum(
-            instance.objective(part) for instance, part in zip(instances, parts, strict=True)
+            program.objective(part) for program, part in zip(programs, parts, strict=True)
         )
         found = confidences(*step)
         print(

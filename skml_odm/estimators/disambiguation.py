@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..problems.pairs import ConfidenceLoss
+from ..problems.confidences import ConfidenceLoss
 from ..solvers.acceptance import accepted
 from ..solvers.auto import EXACT_ROWS, newton_to_rounding
 from ..solvers.confidence import confidences as confidence_step
@@ -22,13 +22,13 @@ from .candidates import largest_is_one
 # Relative gap of the models that only serve to score rows they have not seen.
 ROUGH = 1e-2
 
-# Confidence of a candidate that scores far below the best one: rare labels do, and may be right.
+# Confidence of a candidate that scores far below the best one. Rare labels often do, even if right.
 DOUBT = 0.25
 
 # The alternation ends when its objective changes by less than this, relatively.
 SETTLED = 1e-3
 
-# Confidences that differ by less than this are the same: HiGHS has its tolerances.
+# Confidences that differ by less than this are the same; HiGHS returns them to about 1e-10.
 SAME = 1e-9
 
 
@@ -107,7 +107,7 @@ def cross_fit(train, candidates, C, n_folds, rng):
 
 @dataclass
 class Alternation:
-    """What the paper's method ends with."""
+    """The outcome of the paper's method."""
 
     result: object
     confidences: np.ndarray
@@ -131,9 +131,9 @@ def alternate(
     """Paper 001, Algorithm 1.
 
     min  ½⟨A, K A⟩ + Σ_i c_i Σ_{k∈Z_i, l} (p_ik − p_il)₊ ℓ(f_ik − f_il) + λ₂ Σ_ik p_ik ‖x_i − q_k‖
-    with c_i = C / (m |Z_i| q) and λ₂ = ``prototype_weight`` · C / m, over A and P in turns; after
-    each model the prototypes q move to the rows predicted to have their label, unless ``fixed``.
-    ``cut(scores)`` predicts.
+    with c_i = C / (m |Z_i| q) and λ₂ = ``prototype_weight`` · C / m, over A and P in turns. Unless
+    ``fixed``, prototypes move after each model to the rows that ``cut(scores)`` predicts to have
+    their label.
     """
     m, q = candidates.shape
     n_candidates = np.maximum(candidates.sum(axis=1), 1)
@@ -170,5 +170,5 @@ def alternate(
             len(history) > 1 and abs(history[-2] - history[-1]) <= SETTLED * history[-1]
         ):
             break
-    # a turn in which cuts failed for some rows tells of that, the others name the solver only
+    # "cut+linprog" of a single turn outlives the "cut" of the others
     return Alternation(result, found, history, max(solvers, key=len))

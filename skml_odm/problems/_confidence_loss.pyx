@@ -2,131 +2,127 @@
 
 For scores F, row weights c and confidences P (m × q)
 
-    L(F) = Σ_i c_i Σ_{k,l : p_ik > p_il} (p_ik − p_il) ℓ(f_ik − f_il),
-
-ℓ as in ``_pair_loss``. ``order[i]`` lists the labels of row i by falling confidence, ``sorted[i]``
-the confidences in that order, the first ``n_positive[i]`` of them above zero: only these labels can
-be the greater one of a pair. The lesser one is among the labels from place ``first_other[i]`` on.
+    L(F) = Σ_i c_i Σ_{k,l : p_ik > p_il} (p_ik − p_il) ℓ(f_ik − f_il),   ℓ as in ``_pair_loss``.
 """
 
 from libc.stdlib cimport free, malloc
 from skml_odm.problems._pairs cimport pair_curvature
 
 
-def evaluate(
-    const double[:, ::1] scores,
-    const int[:, ::1] order,
-    const int[::1] n_positive,
-    const int[::1] first_other,
-    const double[:, ::1] sorted,
-    const double[::1] weight,
-    double lower,
-    double upper,
-    double mu,
-    double[:, ::1] gradient,
-):
-    """Return L(scores) and write G(scores) = −∇L(scores) into ``gradient``."""
-    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, a, b
-    cdef double loss = 0.0, row_loss, importance, margin, short_by, over_by, pull
-    cdef double* f = <double*> malloc((2 * q + 1) * sizeof(double))
-    cdef double* g = f + q
-    if f == NULL:
-        raise MemoryError()
-    with nogil:
-        for i in range(m):
-            for j in range(q):
-                f[j] = scores[i, order[i, j]]
-                g[j] = 0.0
-            row_loss = 0.0
-            for a in range(n_positive[i]):
-                for b in range(max(a + 1, first_other[i]), q):
-                    importance = sorted[i, a] - sorted[i, b]
-                    margin = f[a] - f[b]
-                    short_by = lower - margin
-                    over_by = margin - upper
-                    short_by = short_by if short_by > 0.0 else 0.0
-                    over_by = over_by if over_by > 0.0 else 0.0
-                    row_loss += importance * (short_by * short_by + mu * over_by * over_by)
-                    pull = importance * (short_by - mu * over_by)
-                    g[a] += pull
-                    g[b] -= pull
-            loss += 0.5 * weight[i] * row_loss
-            for j in range(q):
-                gradient[i, order[i, j]] = weight[i] * g[j]
-    free(f)
-    return loss
+cdef class ConfidenceRows:
+    """The pairs of all rows; every method works on the rows from ``start`` to ``stop``.
 
+    Parameters
+    ----------
+    order : ndarray of shape (m, q), int32
+        The labels of each row by falling confidence.
+    confidences : ndarray of shape (m, q)
+        P in that order.
+    n_positive, first_other : ndarray of shape (m,), int32
+        A pair's greater label is one of the first ``n_positive``, its lesser label stands at place
+        ``first_other`` or later.
+    weight : ndarray of shape (m,)
+        c.
+    lower, upper, mu : float
+        ℓ.
+    """
 
-def hessian_product(
-    const double[:, ::1] scores,
-    const double[:, ::1] direction,
-    const int[:, ::1] order,
-    const int[::1] n_positive,
-    const int[::1] first_other,
-    const double[:, ::1] sorted,
-    const double[::1] weight,
-    double lower,
-    double upper,
-    double mu,
-    double[:, ::1] result,
-):
-    """Write the generalised Hessian at ``scores`` applied to ``direction`` into ``result``."""
-    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, a, b
-    cdef double flow
-    cdef double* f = <double*> malloc((3 * q + 1) * sizeof(double))
-    cdef double* step = f + q
-    cdef double* out = f + 2 * q
-    if f == NULL:
-        raise MemoryError()
-    with nogil:
-        for i in range(m):
-            for j in range(q):
-                f[j] = scores[i, order[i, j]]
-                step[j] = direction[i, order[i, j]]
-                out[j] = 0.0
-            for a in range(n_positive[i]):
-                for b in range(max(a + 1, first_other[i]), q):
-                    flow = (sorted[i, a] - sorted[i, b]) * (step[a] - step[b])
-                    flow *= pair_curvature(f[a] - f[b], lower, upper, mu)
-                    out[a] += flow
-                    out[b] -= flow
-            for j in range(q):
-                result[i, order[i, j]] = weight[i] * out[j]
-    free(f)
+    cdef const int[:, ::1] order
+    cdef const double[:, ::1] confidences
+    cdef const int[::1] n_positive, first_other
+    cdef const double[::1] weight
+    cdef double lower, upper, mu
 
+    def __init__(self, order, confidences, n_positive, first_other, weight, lower, upper, mu):
+        self.order, self.confidences = order, confidences
+        self.n_positive, self.first_other = n_positive, first_other
+        self.weight = weight
+        self.lower, self.upper, self.mu = lower, upper, mu
 
-def add_hessian(
-    const double[:, ::1] scores,
-    const int[:, ::1] order,
-    const int[::1] n_positive,
-    const int[::1] first_other,
-    const double[:, ::1] sorted,
-    const double[::1] weight,
-    double lower,
-    double upper,
-    double mu,
-    double[:, ::1] total,
-    double[:, ::1] diagonal,
-):
-    """Add the rows' Hessians (q × q) to ``total``; write their diagonals into ``diagonal``."""
-    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, a, b, k, other
-    cdef double curvature
-    with nogil:
-        for i in range(m):
-            for j in range(q):
-                diagonal[i, j] = 0.0
-            for a in range(n_positive[i]):
-                k = order[i, a]
-                for b in range(max(a + 1, first_other[i]), q):
-                    other = order[i, b]
-                    curvature = weight[i] * (sorted[i, a] - sorted[i, b]) * pair_curvature(
-                        scores[i, k] - scores[i, other], lower, upper, mu
-                    )
-                    if curvature == 0.0:
-                        continue
-                    diagonal[i, k] += curvature
-                    diagonal[i, other] += curvature
-                    total[k, other] -= curvature
-                    total[other, k] -= curvature
-            for j in range(q):
-                total[j, j] += diagonal[i, j]
+    def evaluate(
+        self, const double[:, ::1] scores, double[:, ::1] gradient,
+        Py_ssize_t start, Py_ssize_t stop,
+    ):
+        """Return L(scores) and write G(scores) = −∇L(scores) into ``gradient``."""
+        cdef Py_ssize_t q = scores.shape[1], i, j, a, b
+        cdef double loss = 0.0, row_loss, importance, margin, short_by, over_by, pull
+        cdef double* f = <double*> malloc((2 * q + 1) * sizeof(double))
+        cdef double* g = f + q
+        if f == NULL:
+            raise MemoryError()
+        with nogil:
+            for i in range(start, stop):
+                for j in range(q):
+                    f[j] = scores[i, self.order[i, j]]
+                    g[j] = 0.0
+                row_loss = 0.0
+                for a in range(self.n_positive[i]):
+                    for b in range(max(a + 1, self.first_other[i]), q):
+                        importance = self.confidences[i, a] - self.confidences[i, b]
+                        margin = f[a] - f[b]
+                        short_by = max(self.lower - margin, 0.0)
+                        over_by = max(margin - self.upper, 0.0)
+                        row_loss += importance * (short_by**2 + self.mu * over_by**2)
+                        pull = importance * (short_by - self.mu * over_by)
+                        g[a] += pull
+                        g[b] -= pull
+                loss += 0.5 * self.weight[i] * row_loss
+                for j in range(q):
+                    gradient[i, self.order[i, j]] = self.weight[i] * g[j]
+        free(f)
+        return loss
+
+    def hessian_product(
+        self, const double[:, ::1] scores, const double[:, ::1] direction,
+        double[:, ::1] result, Py_ssize_t start, Py_ssize_t stop,
+    ):
+        """Write the generalised Hessian at ``scores`` applied to ``direction`` into ``result``."""
+        cdef Py_ssize_t q = scores.shape[1], i, j, a, b
+        cdef double flow
+        cdef double* f = <double*> malloc((3 * q + 1) * sizeof(double))
+        cdef double* step = f + q
+        cdef double* out = f + 2 * q
+        if f == NULL:
+            raise MemoryError()
+        with nogil:
+            for i in range(start, stop):
+                for j in range(q):
+                    f[j] = scores[i, self.order[i, j]]
+                    step[j] = direction[i, self.order[i, j]]
+                    out[j] = 0.0
+                for a in range(self.n_positive[i]):
+                    for b in range(max(a + 1, self.first_other[i]), q):
+                        flow = self.confidences[i, a] - self.confidences[i, b]
+                        flow *= pair_curvature(f[a] - f[b], self.lower, self.upper, self.mu)
+                        flow *= step[a] - step[b]
+                        out[a] += flow
+                        out[b] -= flow
+                for j in range(q):
+                    result[i, self.order[i, j]] = self.weight[i] * out[j]
+        free(f)
+
+    def add_hessian(
+        self, const double[:, ::1] scores, double[:, ::1] total, double[:, ::1] diagonal,
+        Py_ssize_t start, Py_ssize_t stop,
+    ):
+        """Add the rows' Hessians (q × q) to ``total``; write their diagonals into ``diagonal``."""
+        cdef Py_ssize_t q = scores.shape[1], i, j, a, b, k, other
+        cdef double curvature
+        with nogil:
+            for i in range(start, stop):
+                for j in range(q):
+                    diagonal[i, j] = 0.0
+                for a in range(self.n_positive[i]):
+                    k = self.order[i, a]
+                    for b in range(max(a + 1, self.first_other[i]), q):
+                        other = self.order[i, b]
+                        curvature = self.confidences[i, a] - self.confidences[i, b]
+                        curvature *= self.weight[i] * pair_curvature(
+                            scores[i, k] - scores[i, other], self.lower, self.upper, self.mu
+                        )
+                        diagonal[i, k] += curvature
+                        diagonal[i, other] += curvature
+                        total[k, other] -= curvature
+                        total[other, k] -= curvature
+                for j in range(q):
+                    total[j, j] += diagonal[i, j]

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from . import _block, _confidence_loss, _hinge, _pair_loss
+from . import _block, _hinge, _pair_loss
 
 # A compiled call handles about this many label pairs, so that Ctrl-C is noticed soon.
 PAIRS_PER_CALL = 50_000_000
@@ -200,98 +200,6 @@ class PairLoss(LabelPairs):
         for rows in self._row_chunks:
             _pair_loss.add_hessian(scores[rows], *self.rows(rows), total)
         return Modes.of(total / m)
-
-
-class ConfidenceLoss:
-    """The two-sided squared loss on all label pairs, weighted by differences of confidence.
-
-    L(F) = Σ_i c_i Σ_{k,l : p_ik > p_il} (p_ik − p_il) ℓ(f_ik − f_il),   ℓ as in ``PairLoss``.
-
-    Parameters
-    ----------
-    confidences : ndarray of shape (m, q)
-        P, from 0 to 1.
-    weight : ndarray of shape (m,)
-        c.
-    theta, mu : float
-        As in ``PairLoss``.
-    candidates : ndarray of shape (m, q), bool, optional
-        If given, only pairs of a candidate and a label that is none count.
-    """
-
-    def __init__(self, confidences, weight, theta, mu, candidates=None):
-        rank = -confidences if candidates is None else np.where(candidates, -confidences, 1.0)
-        self.order = np.argsort(rank, axis=1, kind="stable").astype(np.int32)
-        self.first_other = np.zeros(len(confidences), dtype=np.int32)
-        if candidates is not None:
-            self.first_other += candidates.sum(axis=1, dtype=np.int32)
-        self.sorted = np.take_along_axis(confidences, self.order, axis=1)
-        self.n_positive = np.count_nonzero(self.sorted > 0.0, axis=1).astype(np.int32)
-        self.weight = np.ascontiguousarray(weight, dtype=np.float64)
-        self.lower, self.upper, self.mu = 1.0 - theta, 1.0 + theta, float(mu)
-        self.shape = confidences.shape
-        n_pairs = np.cumsum(self.n_positive.astype(np.int64) * self.shape[1])
-        self._row_chunks = chunks(n_pairs, PAIRS_PER_CALL)
-
-    @property
-    def at_zero(self):
-        """L(0)."""
-        return self.evaluate(np.zeros(self.shape))[0]
-
-    def rows(self, rows):
-        """The arguments that describe some rows to compiled code."""
-        return (
-            self.order[rows],
-            self.n_positive[rows],
-            self.first_other[rows],
-            self.sorted[rows],
-            self.weight[rows],
-            self.lower,
-            self.upper,
-            self.mu,
-        )
-
-    def evaluate(self, scores):
-        """Return L(scores) and the gradient coefficients G = −∇L(scores)."""
-        gradient = np.empty(self.shape)
-        value = 0.0
-        for rows in self._row_chunks:
-            value += _confidence_loss.evaluate(scores[rows], *self.rows(rows), gradient[rows])
-        return value, gradient
-
-    def curvature(self, scores):
-        """The Hessian at ``scores``, as Newton's method takes it."""
-        return ConfidenceCurvature(self, scores)
-
-
-class ConfidenceCurvature:
-    """The generalised Hessian of a ``ConfidenceLoss`` at given scores."""
-
-    def __init__(self, loss, scores):
-        self.loss, self.scores = loss, scores
-        q = loss.shape[1]
-        self.total, self.entries = np.zeros((q, q)), np.empty(loss.shape)
-        for rows in loss._row_chunks:
-            _confidence_loss.add_hessian(
-                scores[rows], *loss.rows(rows), self.total, self.entries[rows]
-            )
-
-    def product(self, V):
-        """D V."""
-        result = np.empty(self.loss.shape)
-        for rows in self.loss._row_chunks:
-            _confidence_loss.hessian_product(
-                self.scores[rows], V[rows], *self.loss.rows(rows), result[rows]
-            )
-        return result
-
-    def diagonal(self):
-        """The diagonal of D (m × q)."""
-        return self.entries
-
-    def modes(self):
-        """The modes of D, averaged over the rows."""
-        return Modes.of(self.total / self.loss.shape[0])
 
 
 @dataclass

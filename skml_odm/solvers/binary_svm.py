@@ -9,7 +9,7 @@ With u = 1 − y f their difference is Σ (c_i − |a_i|)(u_i)₊ + |a_i|(−u_i
 terms: no digit is lost to cancellation.
 
 LIBSVM or LIBLINEAR brings a label's coefficients close to the optimum. LIBSVM keeps the kernel in
-single precision and neither promises a duality gap, so coordinate steps in double precision finish
+single precision and neither reports a duality gap, so coordinate steps in double precision finish
 the work until the gap is certified.
 """
 
@@ -21,35 +21,26 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
 from ..features.operators import ChunkedOperator
-from ._binary_svm import descend
+from ._binary_svm import CoordinateSteps
 from .result import Result, Trace, relative_gap
+
+# Kernels that LIBSVM can compute by itself.
+LIBSVM_KERNELS = {"rbf", "poly"}
 
 # Problems of at most this many rows are solved to rounding, whatever the tolerance: it costs
 # nothing, and equal problems then have equal solutions.
 SMALL = 64
 # Without a kernel matrix, coordinate steps see that of at most this many rows at a time.
 BLOCK = 1500
-# Entries of K read by one compiled call, so that Ctrl-C is noticed soon.
-ENTRIES_PER_CALL = 100_000_000
 # Coordinate steps per row after which coefficients inside their bounds, if these are few, are
 # moved together: one by one they creep where the kernel has low rank.
 STEPS_PER_ROW = 20
-FEW = 400
-# Multiplications, about, that this may cost (times the constant of an eigendecomposition).
-WORK_ON_INNER = 200_000_000
-# LIBSVM's kernel values have single precision: it cannot do better than this.
-LIBSVM_TOLERANCE = 1e-6
-# Iterations after which they are taken to be stuck and leave the rest to the steps here.
-LIBSVM_ITERATIONS = 100
-
-# Kernels that LIBSVM has, too.
-LIBSVM_KERNELS = ("rbf", "poly")
-LIBLINEAR_ITERATIONS = 300
-# Marks the dual coefficient of each row in LIBLINEAR's weights; its square is lost in rounding.
-MARK = 2.0**-40
+# Entries of K read by one compiled call, so that Ctrl-C is noticed soon.
+ENTRIES_PER_CALL = 100_000_000
+# Iterations after which LIBSVM and LIBLINEAR are stuck and leave the rest to the steps here.
+START_ITERATIONS = 100
+# Relative size of what sums and products in double precision may lose.
 ROUNDING = 1e-14
-# Largest sum of coefficients that is rounding, relative to that of their sizes.
-BALANCED = 1e-12
 
 
 def binary_svms(operator, indicator, cost, start, *, balanced, tol, max_iter, verbose=0):
@@ -80,36 +71,31 @@ def binary_svms(operator, indicator, cost, start, *, balanced, tol, max_iter, ve
     if balanced:
         # the free intercept is apart from K
         operator = operator.with_intercept(0.0)
-    A, b = np.zeros((m, q)), np.zeros(q)
+    sign = np.where(indicator, 1.0, -1.0)
+    A, free = np.zeros((m, q)), np.zeros(q)
     trace = Trace("binary-svm", verbose)
     n_iter = 1
     for k in range(q):
-        problem = _Label(operator, np.where(indicator[:, k], 1.0, -1.0), cost[:, k], balanced)
-        if balanced and problem.one_sided:
-            b[k] = problem.sign_of_all
+        problem = _Label(operator, sign[:, k], cost[:, k], balanced)
+        signs = np.unique(problem.sign[problem.cost > 0])
+        if balanced and len(signs) < 2:
+            # the constant score ±1 is optimal
+            problem.intercept = signs.sum()
         else:
             a, used = start(operator, problem.sign, problem.cost, tol, max_iter)
             problem.make_feasible(a)
             used += problem.finish(a, tol, max_iter - used)
-            A[:, k], b[k] = a, problem.intercept
+            A[:, k] = a
             n_iter = max(n_iter, used)
+        free[k] = problem.intercept
         trace.add(k + 1, problem.primal, problem.difference)
 
     scores = operator.product(A)
-    if balanced:
-        scores += b
-    elif operator.intercept:
-        b = A.sum(axis=0)
-    margin_lack = 1.0 - np.where(indicator, scores, -scores)
-    hinge = np.maximum(margin_lack, 0.0)
-    primal = 0.5 * np.vdot(A, scores - b if balanced else scores) + np.vdot(cost, hinge)
-    difference = np.vdot(cost - np.abs(A), hinge) + np.vdot(np.abs(A), hinge - margin_lack)
-    if balanced:
-        difference += np.abs(b * A.sum(axis=0)).sum()
+    primal, difference = certificate(A, scores, free, sign, cost)
     return Result(
         coefficients=A,
-        intercept=b,
-        scores=scores,
+        intercept=free if balanced else operator.intercept * A.sum(axis=0),
+        scores=scores + free,
         primal=primal,
         difference=difference,
         n_iter=n_iter,
@@ -118,56 +104,52 @@ def binary_svms(operator, indicator, cost, start, *, balanced, tol, max_iter, ve
     )
 
 
+def certificate(a, scores, intercept, sign, cost):
+    """Primal value and its difference to the dual value, of one label or summed over all.
+
+    ``scores`` are K a, without the free intercept.
+    """
+    lack = 1.0 - sign * (scores + intercept)
+    hinge = np.maximum(lack, 0.0)
+    primal = 0.5 * np.vdot(a, scores) + np.vdot(cost, hinge)
+    difference = np.vdot(cost - np.abs(a), hinge) + np.vdot(np.abs(a), hinge - lack)
+    # rounding may have left a little of Σ a
+    return primal, difference + np.abs(intercept * a.sum(axis=0)).sum()
+
+
 class _Label:
     """The problem of one label, and the certificate of the coefficients last looked at."""
 
     def __init__(self, operator, sign, cost, balanced):
         self.operator = operator
-        self.sign = sign
-        self.cost = np.ascontiguousarray(cost)
+        self.sign, self.cost = np.ascontiguousarray(sign), np.ascontiguousarray(cost)
         self.balanced = balanced
         self.lower = np.where(sign < 0, -cost, 0.0)
         self.upper = np.where(sign > 0, cost, 0.0)
         self.intercept = self.primal = self.difference = 0.0
 
-    @property
-    def one_sided(self):
-        """Whether all rows that count have the same sign: the constant score ±1 is optimal."""
-        return len(np.unique(self.sign[self.cost > 0])) < 2
-
-    @property
-    def sign_of_all(self):
-        signs = self.sign[self.cost > 0]
-        return signs[0] if len(signs) else 0.0
-
     def make_feasible(self, a):
-        """Undo the rounding of a solver: back into the box, and to a sum of zero."""
+        """Bring coefficients back into the box and to a sum of zero, in place."""
         np.clip(a, self.lower, self.upper, out=a)
         if self.balanced:
             positive, negative = a[a > 0].sum(), -a[a < 0].sum()
             if abs(positive - negative) > ROUNDING * positive:
                 # the heavier side gives way, which keeps it in the box
-                smaller = min(positive, negative)
-                a[a > 0] *= smaller / max(positive, smaller, np.finfo(float).tiny)
-                a[a < 0] *= smaller / max(negative, smaller, np.finfo(float).tiny)
+                side = a > 0 if positive > negative else a < 0
+                a[side] *= min(positive, negative) / max(positive, negative)
 
     def certify(self, a):
         """Scores of ``a`` without a free intercept; sets the intercept, primal and difference.
 
-        Coefficients that no longer sum to zero prove nothing: they are brought back to it first.
+        Coefficients that no longer sum to zero prove nothing: they are brought back to it first,
+        unless the sum is what the rounding of many steps has left.
         """
-        if self.balanced and abs(a.sum()) > BALANCED * abs(a).sum():
+        if self.balanced and abs(a.sum()) > 100 * ROUNDING * abs(a).sum():
             self.make_feasible(a)
         scores = self.operator.product(a[:, None])[:, 0]
         if self.balanced:
             self.intercept = best_intercept(scores, self.sign, self.cost)
-        lack = 1.0 - self.sign * (scores + self.intercept)
-        hinge = np.maximum(lack, 0.0)
-        self.primal = 0.5 * (a @ scores) + self.cost @ hinge
-        self.difference = (self.cost - abs(a)) @ hinge + abs(a) @ (hinge - lack)
-        if self.balanced:
-            # what rounding has left of the sum
-            self.difference += abs(self.intercept * a.sum())
+        self.primal, self.difference = certificate(a, scores, self.intercept, self.sign, self.cost)
         return scores
 
     def finish(self, a, tol, max_iter):
@@ -187,70 +169,79 @@ class _Label:
             before = self.difference
             if done:
                 violation = finest
-            rows, K = self._block(scores, a)
-            limit = max(1, min(STEPS_PER_ROW * len(K), ENTRIES_PER_CALL // (3 * len(K))))
-            limit = min(limit, budget - steps)
+            rows, block = self._block(scores, a)
             part, part_scores = a[rows].copy(), scores[rows].copy()
-            sign, lower, upper = self.sign[rows], self.lower[rows], self.upper[rows]
-            taken = descend(
-                K, sign, lower, upper, part, part_scores, self.balanced, violation, limit
-            )
+            n = len(part)
+            limit = max(1, min(STEPS_PER_ROW * n, ENTRIES_PER_CALL // (3 * n), budget - steps))
+            taken = block.descend(part, part_scores, violation, limit)
             steps += taken
             settled = taken < limit and violation <= finest
             if taken == limit:
-                move_inner(K, sign, lower, upper, part, part_scores, self.balanced)
+                # LAPACK multiplies about ten times as fast
+                block.move_inner(part, part_scores, work=30 * n * limit)
             else:
                 violation = max(0.1 * violation, finest)
             a[rows] = part
         return -(-steps // m)
 
     def _block(self, scores, a):
-        """Rows to work on and their kernel matrix: all of them, or those that violate most."""
+        """Rows to work on and their problem: all of them, or those that violate most."""
         if self.operator.matrix is not None:
-            return slice(None), np.ascontiguousarray(self.operator.matrix)
+            rows = np.arange(len(a))
+            return rows, self._block_of(rows, self.operator.matrix)
         rows = np.flatnonzero(self.cost)
         if len(rows) > BLOCK:
             slope = scores + self.intercept - self.sign
             movable = np.where(slope < 0, a < self.upper, a > self.lower)
             inside = (a > self.lower) & (a < self.upper)
-            wanted = np.where(movable, np.abs(slope), 0.0) + np.where(inside, 1.0, 0.0)
+            wanted = np.where(movable, np.abs(slope), 0.0) + inside
             rows = np.sort(rows[np.argpartition(-wanted[rows], BLOCK)[:BLOCK]])
-        K = self.operator.gram(rows)
-        if self.operator.intercept and not self.balanced:
-            K += 1.0
-        return rows, np.ascontiguousarray(K)
+        # the intercept is zero here if it is free
+        return rows, self._block_of(rows, self.operator.gram(rows) + self.operator.intercept)
+
+    def _block_of(self, rows, K):
+        """The problem of some rows, with their part K of the kernel matrix."""
+        K = np.ascontiguousarray(K)
+        return _Block(K, self.sign[rows], self.lower[rows], self.upper[rows], self.balanced)
 
 
-def move_inner(K, sign, lower, upper, a, scores, balanced):
-    """Move the coefficients inside their bounds to the optimum of their own; in place.
+class _Block(CoordinateSteps):
+    """The problem of some rows, given those of the others; parameters as in the base class."""
 
-    An active-set method: Newton steps, or steps along flat directions that still gain, each as
-    far as the bounds allow, until no bound stops a step or the work exceeds its share.
-    """
-    inner = np.flatnonzero((a > lower) & (a < upper))
-    rounds = 1 + WORK_ON_INNER // max(1, len(inner)) ** 3
-    for _ in range(rounds if len(inner) <= FEW else 0):
-        if len(inner) <= balanced:
-            break
-        H = K[np.ix_(inner, inner)]
-        direction, length = inner_direction(H, (sign - scores)[inner], balanced)
-        bound = np.where(direction > 0, upper[inner], lower[inner])
-        room = np.full(len(inner), np.inf)
-        np.divide(bound - a[inner], direction, out=room, where=direction != 0)
-        length = min(length, room.min())
-        if not np.isfinite(length):
-            break
-        stopped = room <= length
-        moved = np.where(stopped, bound, a[inner] + length * direction)
-        change = moved - a[inner]
-        # along nearly flat directions, which are long, rounding would move the sum
-        if balanced and abs(change.sum()) > ROUNDING * abs(a).sum():
-            break
-        a[inner] = moved
-        scores[inner] += H @ change
-        inner = inner[~stopped]
-        if not stopped.any():
-            break
+    def __init__(self, K, sign, lower, upper, balanced):
+        super().__init__(K, sign, lower, upper, balanced)
+        self.K, self.sign, self.lower, self.upper = K, sign, lower, upper
+        self.balanced = balanced
+
+    def move_inner(self, a, scores, work):
+        """Move the coefficients inside their bounds to the optimum of their own; in place.
+
+        An active-set method: Newton steps, or steps along flat directions that still gain, each as
+        far as the bounds allow, until no bound stops a step or ``work`` multiplications are done.
+        """
+        inner = np.flatnonzero((a > self.lower) & (a < self.upper))
+        for _ in range(work // max(1, len(inner)) ** 3):
+            if len(inner) <= self.balanced:
+                break
+            H = self.K[np.ix_(inner, inner)]
+            direction, length = inner_direction(H, (self.sign - scores)[inner], self.balanced)
+            bound = np.where(direction > 0, self.upper[inner], self.lower[inner])
+            room = np.full(len(inner), np.inf)
+            np.divide(bound - a[inner], direction, out=room, where=direction != 0)
+            length = min(length, room.min())
+            if not np.isfinite(length):
+                break
+            stopped = room <= length
+            moved = np.where(stopped, bound, a[inner] + length * direction)
+            change = moved - a[inner]
+            # along nearly flat directions, which are long, rounding would move the sum
+            if self.balanced and abs(change.sum()) > ROUNDING * abs(a).sum():
+                break
+            a[inner] = moved
+            scores[inner] += H @ change
+            inner = inner[~stopped]
+            if not stopped.any():
+                break
 
 
 def inner_direction(H, residual, balanced):
@@ -314,17 +305,16 @@ def from_libsvm(operator, sign, cost, tol, max_iter):
     machine = SVC(
         C=1.0,
         **parameters,
-        tol=max(0.5 * tol, LIBSVM_TOLERANCE),
-        max_iter=min(m * min(max_iter, LIBSVM_ITERATIONS), np.iinfo(np.int32).max),
+        # it cannot do better with kernel values in single precision
+        tol=max(0.5 * tol, 10.0 * np.finfo(np.float32).eps),
+        max_iter=min(m * min(max_iter, START_ITERATIONS), np.iinfo(np.int32).max),
         random_state=0,  # unused, but None would draw from the global generator
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine.fit(X, sign[kept], sample_weight=cost[kept])
     a = np.zeros(m)
-    found = machine.dual_coef_
-    found = found.toarray() if sparse.issparse(found) else found
-    a[rows[machine.support_]] = found[0]
+    a[rows[machine.support_]] = sparse.csr_matrix(machine.dual_coef_).toarray()[0]
     return a, -(-int(machine.n_iter_[0]) // m)
 
 
@@ -335,6 +325,7 @@ def from_liblinear(operator, sign, cost, tol, max_iter, random_state=None):
     for each row, of a size whose square is lost in rounding, changes nothing but has the row's
     coefficient as its weight.
     """
+    mark = np.finfo(float).eps ** 0.75
     m = len(sign)
     rows = np.flatnonzero(cost)
     a = np.zeros(m)
@@ -343,7 +334,7 @@ def from_liblinear(operator, sign, cost, tol, max_iter, random_state=None):
     parts = [sparse.csr_matrix(operator.X[rows])]
     if operator.intercept:
         parts.append(sparse.csr_matrix(np.ones((len(rows), 1))))
-    parts.append(MARK * sparse.eye(len(rows), format="csr"))
+    parts.append(mark * sparse.eye(len(rows), format="csr"))
     X, sign, cost = sparse.hstack(parts, format="csr"), sign[rows], cost[rows]
     if len(np.unique(sign)) < 2:
         # LIBLINEAR wants two classes: a row in a dimension of its own disturbs nobody
@@ -354,12 +345,12 @@ def from_liblinear(operator, sign, cost, tol, max_iter, random_state=None):
         dual=True,
         fit_intercept=False,
         tol=0.5 * tol,
-        max_iter=min(max_iter, LIBLINEAR_ITERATIONS),
+        max_iter=min(max_iter, START_ITERATIONS),
         random_state=random_state,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine.fit(X, sign, sample_weight=cost)
     first = X.shape[1] - len(sign)
-    a[rows] = machine.coef_[0, first : first + len(rows)] / MARK
+    a[rows] = machine.coef_[0, first : first + len(rows)] / mark
     return a, int(machine.n_iter_)

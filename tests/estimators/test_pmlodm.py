@@ -28,7 +28,7 @@ from skml_odm.estimators.disambiguation import (
     unseen_scores,
 )
 from skml_odm.features.operators import KernelOperator
-from skml_odm.problems.pairs import ConfidenceLoss
+from skml_odm.problems.confidences import ConfidenceLoss
 
 KINDS = ("cross-fitted", "neighbours", "paper")
 ROOT = Path(__file__).parents[2]

@@ -5,8 +5,9 @@ import pytest
 from problems import random_indicator
 from test_losses import pair_hessian, pair_loss
 
-from skml_odm.problems import pairs as losses
-from skml_odm.problems.pairs import ConfidenceLoss, PairLoss
+from skml_odm.problems import confidences as losses
+from skml_odm.problems.confidences import ConfidenceLoss
+from skml_odm.problems.pairs import PairLoss
 
 SEEDS = range(6)
 
@@ -153,7 +154,7 @@ def test_result_does_not_depend_on_chunks(monkeypatch, pairs_per_call):
     whole = ConfidenceLoss(P, weight, **parameters)
     monkeypatch.setattr(losses, "PAIRS_PER_CALL", pairs_per_call)
     cut = ConfidenceLoss(P, weight, **parameters)
-    assert len(whole._row_chunks) == 1 and len(cut._row_chunks) > 2
+    assert len(whole.calls) == 1 and len(cut.calls) > 2
     for found, expected in zip(cut.evaluate(scores), whole.evaluate(scores), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-13)
     one, other = cut.curvature(scores), whole.curvature(scores)
