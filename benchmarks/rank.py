@@ -1,7 +1,7 @@
 """Fit times of the ranking SVMs: against OneVsRest(SVC), the paper's recursion, and each other.
 
-All in one run on one thread, best of several repeats, kernel matrix included but where it is said
-to be given. γ and C are those of paper 003's Table 2; enron is not in the paper and has those
+All in one run on one thread, best of several repeats. Times include the kernel matrix unless the
+heading says that it is given. γ and C are those of paper 003's Table 2; enron is not in the paper and has those
 chosen for MLODM.
 """
 
@@ -103,7 +103,7 @@ def compare_with_recursion(repeats):
             flush=True,
         )
     paper, tuned = (geometric_mean(each) for each in zip(*all_ratios, strict=True))
-    print(f"geometric mean {paper:.1f} (the paper's recursion, wanted 50), {tuned:.1f} (tuned)")
+    print(f"geometric mean {paper:.1f} (the paper's recursion), {tuned:.1f} (tuned)")
 
 
 def rank_cvm_problem(name):

@@ -155,9 +155,11 @@ cdef class Iterate:
     cdef void find_vertex(self) noexcept nogil:
         """Search the group of smallest bound, then those with a bound below the best pair."""
         cdef Py_ssize_t n = self.q * self.q, group, least = 0
+        cdef double smallest = INFINITY
         cdef double* bound = &self.bound[0]
         for group in range(n):
-            if bound[group] < bound[least]:
+            if bound[group] < smallest:
+                smallest = bound[group]
                 least = group
         self.best_slope = INFINITY
         self.search(least)
@@ -170,15 +172,16 @@ cdef class Iterate:
         cdef Py_ssize_t p, found = self.first[group]
         cdef const double* up = &self.scores[self.relevant[found], 0]
         cdef const double* down = &self.scores[self.irrelevant[found], 0]
-        cdef double slope, smallest = INFINITY
+        cdef double slope
+        cdef double* smallest = &self.bound[group]
+        smallest[0] = INFINITY
         for p in range(found, self.first[group + 1]):
             slope = up[self.row[p]] - down[self.row[p]] + self.ridge[p]
-            if slope < smallest:
-                smallest = slope
+            if slope < smallest[0]:
+                smallest[0] = slope
                 found = p
-        self.bound[group] = smallest
-        if smallest < self.best_slope:
-            self.best_slope = smallest
+        if smallest[0] < self.best_slope:
+            self.best_slope = smallest[0]
             self.best = found
 
     cdef void find_away(self) noexcept nogil:
