@@ -1,8 +1,8 @@
 """Fit times of the ranking SVMs: against OneVsRest(SVC), the paper's recursion, and each other.
 
 All in one run on one thread, best of several repeats. Times include the kernel matrix unless the
-heading says that it is given. γ and C are those of paper 003's Table 2; enron is not in the paper and has those
-chosen for MLODM.
+heading says that it is given. γ and C are those of paper 003's Table 2; enron is not in the paper
+and has those chosen for MLODM.
 """
 
 import time

@@ -211,7 +211,7 @@ cdef class Iterate:
         cdef double theta = self.own_curvature(self.best)
         cdef double curvature = theta - 2.0 * g + 2.0 * W
         cdef double length
-        if 2.0 * W <= g or not (2.0 * W - g) ** 2 > 2.0 * NEGLIGIBLE * W * curvature:
+        if 2.0 * W <= g or (2.0 * W - g) ** 2 <= 2.0 * NEGLIGIBLE * W * curvature:
             return False
         # W is at most ½ min Θ_ii from the start on, so that only rounding makes a step longer than
         # ½; with W − W* = h it falls to at most (1 − λ/2) h: scale is at least (h/h₀)³
@@ -229,15 +229,17 @@ cdef class Iterate:
     ) noexcept nogil:
         """Move weight from the active pair of largest derivative to the pair of smallest."""
         cdef Py_ssize_t to = self.best, source = self.away
-        cdef int k = self.relevant[to], l = self.irrelevant[to]
+        cdef int up = self.relevant[to], down = self.irrelevant[to]
         cdef double gain = self.away_slope - self.best_slope, length, curvature, common
         cdef double source_weight = self.weight[self.row[source]]
         common = (column[self.row[source]] + self.shift) * (
-            (k == self.relevant[source]) - (k == self.irrelevant[source])
-            - (l == self.relevant[source]) + (l == self.irrelevant[source])
+            (up == self.relevant[source]) - (up == self.irrelevant[source])
+            - (down == self.relevant[source]) + (down == self.irrelevant[source])
         )
         curvature = self.own_curvature(to) + self.own_curvature(source) - 2.0 * common
-        if to == source or gain <= 0.0 or not gain * gain > 2.0 * NEGLIGIBLE * self.value * curvature:
+        if to == source or gain <= 0.0 or (
+            gain * gain <= 2.0 * NEGLIGIBLE * self.value * curvature
+        ):
             return False
         length = gain / curvature
         if length >= self.ridge[source] * source_weight:
