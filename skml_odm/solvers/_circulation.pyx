@@ -16,16 +16,14 @@ or empty as long as the biases move by less than that.
 """
 
 from libc.math cimport INFINITY, fabs
-from libc.stdlib cimport free, malloc
 from skml_odm.utils._signals cimport ROWS_PER_LOOK, look_for_signals
 from skml_odm.utils.parallel import interruptible
-from functools import partial
 import numpy as np
 
 # Elementary steps between two looks at Ctrl-C, about.
 cdef Py_ssize_t STEPS_PER_CALL = 5_000_000
 
-# Sorting more arcs than this takes so long that Ctrl-C must not wait for it.
+# Arcs between two looks at Ctrl-C while they are stored; to sort more takes long, too.
 cdef Py_ssize_t MANY_ARCS = 1_000_000
 
 # Room to list so many arcs for each label; if there are more, they are listed once again.
@@ -37,8 +35,7 @@ cdef double ROUNDING = 1e-15
 cdef enum Status:
     MORE
     BALANCED
-    MOVED_FAR
-    NO_PATH
+    FAILED
 
 
 cdef inline void load_row(
@@ -99,71 +96,67 @@ def smoothed_dual(
     cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, k, other, p, u, v
     cdef Py_ssize_t n_near = 0
     cdef double value = 0.0, slope = 0.5 / width, curvature
-    cdef double* row = <double*> malloc(3 * q * sizeof(double))
+    cdef double[::1] space = np.empty(3 * q)
+    cdef double* row = &space[0]
     cdef double* pull = row + q
     cdef double* partial = row + 2 * q
-    if row == NULL:
-        raise MemoryError()
     excess[:] = 0.0
     laplacian[:] = 0.0
-    try:
-        with nogil:
-            for i in range(m):
-                if i % ROWS_PER_LOOK == 0:
-                    look_for_signals()
-                p = n_relevant[i]
-                if p == 0 or p == q or weight[i] == 0.0:
+    with nogil:
+        for i in range(m):
+            if i % ROWS_PER_LOOK == 0:
+                look_for_signals()
+            p = n_relevant[i]
+            if p == 0 or p == q or weight[i] == 0.0:
+                continue
+            load_row(&scores[i, 0], &order[i, 0], p, q, &biases[0], row)
+            value += weight[i] * smoothed_row(
+                row, p, row + p, q - p, slope, pull, pull + p, partial
+            )
+            for j in range(q):
+                excess[order[i, j]] += weight[i] * (pull[j] if j < p else -pull[j])
+            curvature = weight[i] * slope
+            for k in range(p):
+                if partial[k] == 0.0:
                     continue
-                load_row(&scores[i, 0], &order[i, 0], p, q, &biases[0], row)
-                value += weight[i] * smoothed_row(
-                    row, p, row + p, q - p, slope, pull, pull + p, partial
-                )
-                for j in range(q):
-                    excess[order[i, j]] += weight[i] * (pull[j] if j < p else -pull[j])
-                curvature = weight[i] * slope
-                for k in range(p):
-                    if partial[k] == 0.0:
-                        continue
-                    u = order[i, k]
-                    for other in range(p, q):
-                        if fabs(row[k] - row[other]) < width:
-                            n_near += 1
-                            v = order[i, other]
-                            laplacian[u, u] += curvature
-                            laplacian[v, v] += curvature
-                            laplacian[u, v] -= curvature
-                            laplacian[v, u] -= curvature
-    finally:
-        free(row)
+                u = order[i, k]
+                for other in range(p, q):
+                    if fabs(row[k] - row[other]) < width:
+                        n_near += 1
+                        v = order[i, other]
+                        laplacian[u, u] += curvature
+                        laplacian[v, v] += curvature
+                        laplacian[u, v] -= curvature
+                        laplacian[v, u] -= curvature
     return value, n_near
 
 
 cdef class ArcList:
-    """Arcs one by one, with the reduced costs they have at the start."""
+    """Arcs between labels u < v, those v → u turned round, with their costs at the start."""
 
+    cdef Py_ssize_t q
     cdef Py_ssize_t n
     cdef double[::1] cost
+    # u·q + v, and the row; whether the arc was turned round
+    cdef Py_ssize_t[::1] pair
     cdef int[::1] row
-    cdef int[::1] source
-    cdef int[::1] target
+    cdef int[::1] turned
 
-    def __init__(self, Py_ssize_t room):
+    def __init__(self, Py_ssize_t q, Py_ssize_t room):
+        self.q, self.n = q, 0
         self.cost = np.empty(room)
-        self.row, self.source, self.target = np.empty((3, room), dtype=np.intc)
-        self.n = 0
+        self.pair = np.empty(room, dtype=np.intp)
+        self.row, self.turned = np.empty((2, room), dtype=np.intc)
 
     cdef void append(self, double cost, Py_ssize_t row, int source, int target) noexcept nogil:
         """Count the arc, and keep it if there is room."""
         cdef Py_ssize_t n = self.n
+        cdef bint turned = source > target
         if n < self.cost.shape[0]:
-            self.cost[n], self.row[n] = cost, <int> row
-            self.source[n], self.target[n] = source, target
+            self.cost[n] = -cost if turned else cost
+            self.pair[n] = target * self.q + source if turned else source * self.q + target
+            self.row[n], self.turned[n] = <int> row, turned
         self.n = n + 1
-
-    def arrays(self):
-        """Costs, rows, sources and targets."""
-        parts = self.cost[:self.n], self.row[:self.n], self.source[:self.n], self.target[:self.n]
-        return tuple(map(np.asarray, parts))
 
 
 cdef class Network:
@@ -171,13 +164,12 @@ cdef class Network:
 
     Parameters
     ----------
-    q : int
-    between : ndarray of shape (n,)
-        u·q + v of all arcs, sorted.
-    cost, capacity : ndarray of shape (n,)
-        Reduced costs, sorted between the same labels, and capacities.
+    arcs : ArcList
+        Arcs u → v with a negative cost are full at first.
+    weight : ndarray of shape (m,)
+        Capacity of the arcs of each row.
     excess : ndarray of shape (q,)
-        What flows into each label and not out of it. Arcs u → v with a negative cost are full.
+        What flows into each label and not out of it because of arcs that are not listed.
     tiny_excess : float
         What counts as zero.
     width : float
@@ -185,10 +177,13 @@ cdef class Network:
     """
 
     cdef Py_ssize_t q
-    cdef const double[::1] cost
-    cdef const double[::1] capacity
+    # by arc, sorted by labels and cost
+    cdef double[::1] cost
+    cdef double[::1] capacity
+    cdef int[::1] row
+    cdef int[::1] turned
     # by pair of labels: its first arc, the first that is not full, and the flow in that one
-    cdef const Py_ssize_t[::1] first
+    cdef Py_ssize_t[::1] first
     cdef Py_ssize_t[::1] point
     cdef double[::1] flow
     # cost of the cheapest way to send more from u to v, for all u and v
@@ -202,21 +197,53 @@ cdef class Network:
     cdef int[::1] settled
     cdef double tiny_excess, tiny_cost, width
 
-    def __init__(self, q, between, cost, capacity, excess, tiny_excess, width):
-        cdef Py_ssize_t u, v
-        self.q, self.cost, self.capacity, self.excess = q, cost, capacity, excess
-        self.first = np.searchsorted(between, np.arange(q * q + 1))
-        self.point = np.asarray(self.first)[:q * q] + np.bincount(between[cost < 0.0], minlength=q * q)
+    def __init__(self, ArcList arcs, const double[::1] weight, excess, tiny_excess, width):
+        cdef Py_ssize_t q = arcs.q, n = arcs.n, u, v
+        self.q, self.excess, self.tiny_excess, self.width = q, excess, tiny_excess, width
+        self.cost, self.capacity = np.empty((2, n))
+        self.row, self.turned = np.empty((2, n), dtype=np.intc)
         self.flow = np.zeros(q * q)
         self.next_cost = np.empty((q, q))
         self.bias, self.distance = np.zeros((2, q))
         self.hops, self.parent = np.empty((2, q), dtype=np.intp)
         self.settled = np.empty(q, dtype=np.intc)
-        self.tiny_excess, self.width = tiny_excess, width
-        self.tiny_cost = ROUNDING * np.abs(cost).max(initial=0.0)
+        self.first, self.point = np.zeros(q * q + 1, dtype=np.intp), np.empty(q * q, dtype=np.intp)
+        cost = np.asarray(arcs.cost)[:n]
+        by_cost = interruptible(cost.argsort) if n > MANY_ARCS else cost.argsort()
+        self.fill(arcs, by_cost, weight)
         for u in range(q):
             for v in range(q):
                 self.update_cost(u, v)
+
+    cdef int fill(
+        self, ArcList arcs, const Py_ssize_t[::1] by_cost, const double[::1] weight,
+    ) except -1:
+        """Store the arcs, sorted, and the flow at the start with its part of the excess."""
+        cdef Py_ssize_t[::1] end = np.empty(self.q * self.q, dtype=np.intp)
+        cdef Py_ssize_t j, listed, a, pair
+        cdef double capacity, flow
+        self.tiny_cost = 0.0
+        for j in range(arcs.n):
+            self.first[arcs.pair[j] + 1] += 1
+            self.tiny_cost = max(self.tiny_cost, ROUNDING * fabs(arcs.cost[j]))
+        for pair in range(self.q * self.q):
+            self.first[pair + 1] += self.first[pair]
+            self.point[pair] = end[pair] = self.first[pair]
+        for j in range(arcs.n):
+            if j % MANY_ARCS == 0:
+                look_for_signals()
+            listed = by_cost[j]
+            pair = arcs.pair[listed]
+            a = end[pair]
+            end[pair] += 1
+            capacity = weight[arcs.row[listed]]
+            self.cost[a], self.capacity[a] = arcs.cost[listed], capacity
+            self.row[a], self.turned[a] = arcs.row[listed], arcs.turned[listed]
+            self.point[pair] += arcs.cost[listed] < 0.0
+            flow = net_flow(capacity if arcs.cost[listed] < 0.0 else 0.0, capacity, self.turned[a])
+            self.excess[pair % self.q] += flow
+            self.excess[pair // self.q] -= flow
+        return 0
 
     cdef inline Py_ssize_t next_arc(self, Py_ssize_t u, Py_ssize_t v) noexcept nogil:
         """The arc whose flow changes when more goes from u to v; −1 if there is none."""
@@ -306,14 +333,14 @@ cdef class Network:
             return BALANCED
         target = self.shortest_path()
         if target < 0:
-            return NO_PATH
+            return FAILED
         for v in range(q):
             if self.distance[v] < self.distance[target]:
                 self.bias[v] += self.distance[target] - self.distance[v]
             lowest = min(lowest, self.bias[v])
             highest = max(highest, self.bias[v])
         if highest - lowest > self.width:
-            return MOVED_FAR
+            return FAILED
         source = target
         while self.parent[source] >= 0:
             source = self.parent[source]
@@ -352,33 +379,42 @@ cdef class Network:
             look_for_signals()
         return status == BALANCED
 
-    def flows(self, between):
-        """The flow in every arc."""
-        cdef const Py_ssize_t[::1] pairs = between
-        cdef double[::1] flows = np.zeros(self.cost.shape[0])
-        cdef Py_ssize_t a, pair
-        for a in range(self.cost.shape[0]):
-            pair = pairs[a]
-            if a <= self.point[pair]:
-                flows[a] = self.capacity[a] if a < self.point[pair] else self.flow[pair]
-        return np.asarray(flows)
+    def write_flow(self, double[:, ::1] coefficients):
+        """Add the flow of the listed arcs to A."""
+        cdef Py_ssize_t pair, a
+        cdef double flow
+        for pair in range(self.q * self.q):
+            for a in range(self.first[pair], self.first[pair + 1]):
+                flow = self.capacity[a] if a < self.point[pair] else 0.0
+                if a == self.point[pair]:
+                    flow = self.flow[pair]
+                flow = net_flow(flow, self.capacity[a], self.turned[a])
+                coefficients[self.row[a], pair % self.q] += flow
+                coefficients[self.row[a], pair // self.q] -= flow
 
 
-cdef int list_arcs(
+cdef inline double net_flow(double flow, double capacity, bint turned) noexcept nogil:
+    """What flows from u to v on an arc, given what flows after it was turned round."""
+    return flow - capacity if turned else flow
+
+
+cdef double list_arcs(
     const double[:, ::1] scores, const int[:, ::1] order, const int[::1] n_relevant,
     const double[::1] weight, const double[::1] biases, double width,
     double[:, ::1] coefficients, double[::1] row, double[::1] pull, ArcList arcs,
-) except -1 nogil:
+) except -1.0 nogil:
     """List the arcs with reduced costs within ``width`` of zero; put the other flow into A.
 
+    Return the capacity of all arcs, listed or not.
     ``row`` and ``pull`` have room for q numbers.
     """
     cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, k, other, p
-    cdef double cost, n_full, n_near
+    cdef double cost, n_full, n_near, capacity = 0.0
     for i in range(m):
         if i % ROWS_PER_LOOK == 0:
             look_for_signals()
         p = n_relevant[i]
+        capacity += weight[i] * p * (q - p)
         pull[:] = 0.0
         if p > 0 and p < q and weight[i] > 0.0:
             load_row(&scores[i, 0], &order[i, 0], p, q, &biases[0], &row[0])
@@ -399,7 +435,7 @@ cdef int list_arcs(
                         arcs.append(cost, i, order[i, other], order[i, k])
         for j in range(q):
             coefficients[i, order[i, j]] = weight[i] * pull[j] if pull[j] != 0.0 else 0.0
-    return 0
+    return capacity
 
 
 def solve(
@@ -418,35 +454,21 @@ def solve(
     """
     cdef Py_ssize_t q = scores.shape[1]
     cdef double[::1] row = np.empty(q), pull = np.empty(q)
-    cdef ArcList arcs = ArcList(ROOM_PER_LABEL * q)
+    cdef ArcList arcs = ArcList(q, ROOM_PER_LABEL * q)
+    cdef Network network
+    cdef double capacity
+    cdef Py_ssize_t j
     while True:
         with nogil:
-            list_arcs(
+            capacity = list_arcs(
                 scores, order, n_relevant, weight, biases, width, coefficients, row, pull, arcs,
             )
         if arcs.n <= arcs.cost.shape[0]:
             break
-        arcs = ArcList(arcs.n)
-    A = np.asarray(coefficients)
-    cost, rows, source, target = arcs.arrays()
-    backward = source > target
-    cost = np.where(backward, -cost, cost)
-    between = np.minimum(source, target) * np.intp(q) + np.maximum(source, target)
-    sort = partial(interruptible, np.lexsort) if arcs.n > MANY_ARCS else np.lexsort
-    by_labels = sort((cost, between))
-    cost, between, backward = cost[by_labels], between[by_labels], backward[by_labels]
-    rows, source, target = rows[by_labels], source[by_labels], target[by_labels]
-    capacity = np.take(weight, rows)
-    # full as u → v is empty as v → u
-    flow = np.where((cost < 0.0) != backward, capacity, 0.0)
-    excess = A.sum(axis=0)
-    excess += np.bincount(target, flow, minlength=q) - np.bincount(source, flow, minlength=q)
-    tiny_excess = ROUNDING * np.sum(np.multiply(weight, n_relevant) * np.subtract(q, n_relevant))
-    network = Network(q, between, cost, capacity, excess, tiny_excess, width)
+        arcs = ArcList(q, arcs.n)
+    network = Network(arcs, weight, np.sum(coefficients, axis=0), ROUNDING * capacity, width)
     solved = network.solve()
-    flow = network.flows(between)
-    flow = np.where(backward, capacity - flow, flow)
-    np.add.at(A, (rows, target), flow)
-    np.subtract.at(A, (rows, source), flow)
-    np.asarray(biases)[:] += network.bias
+    for j in range(q):
+        biases[j] += network.bias[j]
+    network.write_flow(coefficients)
     return solved
