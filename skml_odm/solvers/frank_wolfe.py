@@ -22,8 +22,8 @@ from . import _frank_wolfe
 from .iteration import Step, finish
 from .result import TINY, Result, Trace, relative_gap
 
-# Everything is computed anew after one step for each score, and no sooner than this, the steps that
-# take as long where scores are few.
+# Everything is computed anew after as many steps as there are scores, m·q, but at least this many:
+# where scores are few, a thousand steps take as long as that.
 MIN_STEPS = 1000
 
 
@@ -87,7 +87,7 @@ def frank_wolfe_steps(operator, loss, *, tol, max_iter, pairwise=False, absolute
         n_iter += done
         certificate = point.refresh()
         trace.add(n_iter, certificate.value, certificate.difference)
-        # no step without an end in sight: rounding
+        # without any step and not at the end: only rounding is left
         last = n_iter >= max_iter or done == 0
         if not last:
             last = yield Step(certificate.gap, 1 + 2 * done // (m * q))
@@ -186,7 +186,7 @@ class Point:
 
 
 class GroupedPairs(NamedTuple):
-    """All label pairs, those with the same two labels (k, l) together."""
+    """All label pairs, sorted by their two labels (k, l)."""
 
     row: np.ndarray
     relevant: np.ndarray
@@ -199,15 +199,11 @@ def group_pairs(loss):
     """The pairs with a weight above zero."""
     q = loss.shape[1]
     usable = loss.n_pairs > 0
-    row, relevant, irrelevant = [], [], []
+    parts = []
     for k in range(q):
         rows = np.flatnonzero(loss.relevant[:, k] & usable)
-        label, place = np.nonzero(~loss.relevant[rows].T)
-        row.append(rows[place])
-        relevant.append(np.full(len(place), k))
-        irrelevant.append(label)
-    row, relevant, irrelevant = (
-        np.concatenate(parts).astype(np.intc) for parts in (row, relevant, irrelevant)
-    )
-    sizes = np.bincount(q * relevant + irrelevant, minlength=q * q)
-    return GroupedPairs(row, relevant, irrelevant, np.append(0, np.cumsum(sizes)))
+        irrelevant, place = np.nonzero(~loss.relevant[rows].T)
+        parts.append(np.array([rows[place], np.full(len(place), k), irrelevant], dtype=np.intc))
+    pairs = np.concatenate(parts, axis=1)
+    sizes = np.bincount(q * pairs[1] + pairs[2], minlength=q * q)
+    return GroupedPairs(*pairs, first=np.append(0, np.cumsum(sizes)))
