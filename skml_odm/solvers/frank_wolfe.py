@@ -202,8 +202,8 @@ def group_pairs(loss):
     parts = []
     for k in range(q):
         rows = np.flatnonzero(loss.relevant[:, k] & usable)
-        irrelevant, place = np.nonzero(~loss.relevant[rows].T)
-        parts.append(np.array([rows[place], np.full(len(place), k), irrelevant], dtype=np.intc))
-    pairs = np.concatenate(parts, axis=1)
-    sizes = np.bincount(q * pairs[1] + pairs[2], minlength=q * q)
-    return GroupedPairs(*pairs, first=np.append(0, np.cumsum(sizes)))
+        label, place = np.nonzero(~loss.relevant[rows].T)
+        parts.append(np.array([rows[place], np.full(len(place), k), label], dtype=np.intc))
+    row, relevant, irrelevant = np.concatenate(parts, axis=1)
+    sizes = np.bincount(q * relevant + irrelevant, minlength=q * q)
+    return GroupedPairs(row, relevant, irrelevant, np.append(0, np.cumsum(sizes)))
