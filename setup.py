@@ -1,7 +1,6 @@
 """Builds the compiled pieces; everything else is declared in pyproject.toml.
 
-``SKML_ODM_DEBUG=1`` compiles them with bounds, initialisation and division checks, and without code
-for special processors.
+``SKML_ODM_DEBUG=1`` compiles them with bounds, initialisation and division checks.
 """
 
 import os
@@ -76,7 +75,6 @@ setup(
             Extension(
                 name,
                 [name.replace(".", "/") + ".pyx"],
-                define_macros=[("SKML_ODM_PLAIN", "1")] if DEBUG else [],
                 extra_compile_args=[] if os.name == "nt" else CHECKED if DEBUG else FLAGS,
             )
             for name in MODULES

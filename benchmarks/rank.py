@@ -1,8 +1,8 @@
 """Fit times of the ranking SVMs: against OneVsRest(SVC), the paper's recursion, and each other.
 
-All in one run on one thread, best of several repeats, kernel matrix included but where it is said
-to be given. γ and C are those of paper 003's Table 2; enron is not in the paper and has those
-chosen for MLODM.
+All in one run on one thread, best of several repeats. Times include the kernel matrix unless the
+heading says that it is given. γ and C are those of paper 003's Table 2; enron is not in the paper
+and has those chosen for MLODM.
 """
 
 import time
@@ -33,10 +33,10 @@ SMALL_GAP = ("emotions", "scene", "yeast")
 GAP = 1e-3
 # |z| at which paper 003 stops
 EPSILON = 1e-3
-# for the recursion in NumPy, and for Frank-Wolfe steps to a small gap
+# at most this long for the recursion in NumPy, and for Frank-Wolfe steps to a small gap
 SECONDS = 60.0
 LONG_ENOUGH = 5.0
-# so many times as many repeats where a fit takes milliseconds
+# factor for the number of repeats where a fit takes milliseconds
 SHORT_REPEATS = 5
 
 
@@ -103,7 +103,7 @@ def compare_with_recursion(repeats):
             flush=True,
         )
     paper, tuned = (geometric_mean(each) for each in zip(*all_ratios, strict=True))
-    print(f"geometric mean {paper:.1f} (the paper's recursion, wanted 50), {tuned:.1f} (tuned)")
+    print(f"geometric mean {paper:.1f} (the paper's recursion), {tuned:.1f} (tuned)")
 
 
 def rank_cvm_problem(name):
@@ -141,26 +141,26 @@ def compare_with_auto(repeats):
         K, y, C = rank_cvm_problem(name)
         optimum = auto_until(K, y, C, 1e-8).primal
         steps = frank_wolfe_until(K, y, C)
-        # milliseconds, and the machine is not quiet for long
+        # fits of a few milliseconds, in turns: a busy moment slows down both
         spent = in_turns(
             SHORT_REPEATS * repeats,
             lambda K=K, y=y, C=C: seconds(lambda: frank_wolfe_until(K, y, C)),
             lambda K=K, y=y, C=C, tol=steps.gap: seconds(lambda: auto_until(K, y, C, tol)),
         )
         result = auto_until(K, y, C, steps.gap)
-        at_crude.append(tell_of_auto(name, steps.gap, steps, result, spent, optimum))
+        at_crude.append(print_against_auto(name, steps.gap, steps, result, spent, optimum))
         if name in SMALL_GAP:
             steps, long = frank_wolfe_for(K, y, C, GAP, SECONDS)
             result = auto_until(K, y, C, GAP)
             short = best_time(lambda K=K, y=y, C=C: auto_until(K, y, C, GAP), repeats)
-            at_gap.append(tell_of_auto(name, GAP, steps, result, (long, short), optimum))
+            at_gap.append(print_against_auto(name, GAP, steps, result, (long, short), optimum))
     print(
         f"geometric mean {geometric_mean(at_crude):.1f} at |z| ≤ {EPSILON:g} (least "
         f"{min(at_crude):.2f}), {geometric_mean(at_gap):.1f} at {GAP:g}"
     )
 
 
-def tell_of_auto(name, tol, steps, result, spent, optimum):
+def print_against_auto(name, tol, steps, result, spent, optimum):
     """Print a line about steps and auto at the same gap; how many times as long steps take."""
     ratio = spent[0] / spent[1]
     least = "" if steps.gap <= tol else ">"

@@ -47,8 +47,7 @@ class RankCVM(RankLSVM):
         smallest Hamming loss, a number per label that misclassifies the fewest training rows, 0,
         or the number.
     solver : {"auto", "newton", "frank-wolfe", "pairwise"}, default="auto"
-        "auto" and "newton" solve Rank-LSVM's problem and scale the solution, "auto" by greedy steps
-        where ``tol`` is large and they get there. "frank-wolfe" is the
+        "auto" and "newton" solve Rank-LSVM's problem and scale the solution. "frank-wolfe" is the
         paper's algorithm: thousands of cheap steps, far from the optimum for long. "pairwise" takes
         Frank-Wolfe steps that converge linearly.
     tol : float, default=1e-3

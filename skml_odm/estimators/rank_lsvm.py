@@ -42,7 +42,7 @@ class RankLSVM(KernelLabelRanker):
     solver : {"auto", "newton", "bcd"}, default="auto"
         "newton" is Newton's method in function space, "bcd" dual block coordinate descent with
         exact block steps; "auto" starts with "bcd" and lets it and "newton" take turns where that
-        is slow, or takes greedy steps where ``tol`` is large. All have the same optimum.
+        is slow. All have the same optimum.
     tol : float, default=1e-3
         Relative duality gap to reach.
     max_iter : int, default=2000

@@ -7,25 +7,27 @@ positive reduced cost empty. The solver starts from biases and the flow that sui
 carries the excess of some labels to the deficit of others along shortest paths, which move the
 biases, too, and keep that property.
 
-The arcs between the same two labels form a group. Only its most expensive arc with flow and its
-cheapest one with room matter, so it is kept in place as two heaps around a middle arc:
-
-    [ full arcs, most expensive first | middle | ..., cheapest of the empty arcs last ]
+An arc v → u with cost g is the same as a full arc u → v with cost −g: more flow there is less flow
+here. So all arcs between two labels u < v count as arcs u → v. Sorted by cost they are full up to
+one of them, the *point*, and empty beyond it: only the arcs there matter for the next path.
 
 Only arcs whose reduced cost is close to zero at the start are listed at all; the others stay full
 or empty as long as the biases move by less than that.
 """
 
 from libc.math cimport INFINITY, fabs
-from libc.stdlib cimport calloc, free, malloc, realloc
 from skml_odm.utils._signals cimport ROWS_PER_LOOK, look_for_signals
+from skml_odm.utils.parallel import interruptible
+import numpy as np
 
 # Elementary steps between two looks at Ctrl-C, about.
 cdef Py_ssize_t STEPS_PER_CALL = 5_000_000
 
-# Arcs between two looks for Ctrl-C while they are sorted.
-cdef enum:
-    ARCS_PER_LOOK = 1_000_000
+# Arcs between two looks at Ctrl-C while they are stored; to sort more takes long, too.
+cdef Py_ssize_t MANY_ARCS = 1_000_000
+
+# Room to list so many arcs for each label; if there are more, they are listed once again.
+cdef Py_ssize_t ROOM_PER_LABEL = 256
 
 # Relative size of excesses and of reduced costs that are rounding.
 cdef double ROUNDING = 1e-15
@@ -33,40 +35,7 @@ cdef double ROUNDING = 1e-15
 cdef enum Status:
     MORE
     BALANCED
-    MOVED_FAR
-    NO_PATH
-
-cdef struct Arc:
-    double cost
-    int row
-    int group
-
-cdef struct ArcList:
-    Arc* arcs
-    Py_ssize_t n
-    Py_ssize_t room
-
-cdef struct Network:
-    Py_ssize_t q
-    const double* capacity
-    # per arc, sorted by group; then per group u·q + v of arcs u → v
-    Arc* arcs
-    Py_ssize_t* first
-    Py_ssize_t* middle
-    double* flow
-    # cost of the cheapest way to send more from u to v
-    double* cost
-    # per label
-    double* excess
-    double* bias
-    double* distance
-    Py_ssize_t* hops
-    Py_ssize_t* parent
-    bint* settled
-    # what counts as zero, and how far biases may move apart
-    double tiny_excess
-    double tiny_cost
-    double width
+    FAILED
 
 
 cdef inline void load_row(
@@ -127,277 +96,328 @@ def smoothed_dual(
     cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, k, other, p, u, v
     cdef Py_ssize_t n_near = 0
     cdef double value = 0.0, slope = 0.5 / width, curvature
-    cdef double* row = <double*> malloc(3 * q * sizeof(double))
+    cdef double[::1] space = np.empty(3 * q)
+    cdef double* row = &space[0]
     cdef double* pull = row + q
     cdef double* partial = row + 2 * q
-    if row == NULL:
-        raise MemoryError()
     excess[:] = 0.0
     laplacian[:] = 0.0
-    try:
-        with nogil:
-            for i in range(m):
-                if i % ROWS_PER_LOOK == 0:
-                    look_for_signals()
-                p = n_relevant[i]
-                if p == 0 or p == q or weight[i] == 0.0:
+    with nogil:
+        for i in range(m):
+            if i % ROWS_PER_LOOK == 0:
+                look_for_signals()
+            p = n_relevant[i]
+            if p == 0 or p == q or weight[i] == 0.0:
+                continue
+            load_row(&scores[i, 0], &order[i, 0], p, q, &biases[0], row)
+            value += weight[i] * smoothed_row(
+                row, p, row + p, q - p, slope, pull, pull + p, partial
+            )
+            for j in range(q):
+                excess[order[i, j]] += weight[i] * (pull[j] if j < p else -pull[j])
+            curvature = weight[i] * slope
+            for k in range(p):
+                if partial[k] == 0.0:
                     continue
-                load_row(&scores[i, 0], &order[i, 0], p, q, &biases[0], row)
-                value += weight[i] * smoothed_row(
-                    row, p, row + p, q - p, slope, pull, pull + p, partial
-                )
-                for j in range(q):
-                    excess[order[i, j]] += weight[i] * (pull[j] if j < p else -pull[j])
-                curvature = weight[i] * slope
-                for k in range(p):
-                    if partial[k] == 0.0:
-                        continue
-                    u = order[i, k]
-                    for other in range(p, q):
-                        if fabs(row[k] - row[other]) < width:
-                            n_near += 1
-                            v = order[i, other]
-                            laplacian[u, u] += curvature
-                            laplacian[v, v] += curvature
-                            laplacian[u, v] -= curvature
-                            laplacian[v, u] -= curvature
-    finally:
-        free(row)
+                u = order[i, k]
+                for other in range(p, q):
+                    if fabs(row[k] - row[other]) < width:
+                        n_near += 1
+                        v = order[i, other]
+                        laplacian[u, u] += curvature
+                        laplacian[v, v] += curvature
+                        laplacian[u, v] -= curvature
+                        laplacian[v, u] -= curvature
     return value, n_near
 
 
-cdef void sift_up(Arc* root, Py_ssize_t j, int way) noexcept nogil:
-    """Restore a heap whose item j is new.
+cdef class ArcList:
+    """Arcs between labels u < v, those v → u turned round, with their costs at the start."""
 
-    Item j is at root[way·j]; the most expensive comes first for way = 1, the cheapest for −1.
+    cdef Py_ssize_t q
+    cdef Py_ssize_t n
+    cdef double[::1] cost
+    # u·q + v, and the row; whether the arc was turned round
+    cdef Py_ssize_t[::1] pair
+    cdef int[::1] row
+    cdef int[::1] turned
+
+    def __init__(self, Py_ssize_t q, Py_ssize_t room):
+        self.q, self.n = q, 0
+        self.cost = np.empty(room)
+        self.pair = np.empty(room, dtype=np.intp)
+        self.row, self.turned = np.empty((2, room), dtype=np.intc)
+
+    cdef void append(self, double cost, Py_ssize_t row, int source, int target) noexcept nogil:
+        """Count the arc, and keep it if there is room."""
+        cdef Py_ssize_t n = self.n
+        cdef bint turned = source > target
+        if n < self.cost.shape[0]:
+            self.cost[n] = -cost if turned else cost
+            self.pair[n] = target * self.q + source if turned else source * self.q + target
+            self.row[n], self.turned[n] = <int> row, turned
+        self.n = n + 1
+
+
+cdef class Network:
+    """The listed arcs between every two labels u < v, at u·q + v, and the flow in them.
+
+    Parameters
+    ----------
+    arcs : ArcList
+        Arcs u → v with a negative cost are full at first.
+    weight : ndarray of shape (m,)
+        Capacity of the arcs of each row.
+    excess : ndarray of shape (q,)
+        What flows into each label and not out of it because of arcs that are not listed.
+    tiny_excess : float
+        What counts as zero.
+    width : float
+        How far biases may move apart.
     """
-    cdef Arc item = root[way * j]
-    while j > 0 and way * root[way * ((j - 1) // 2)].cost < way * item.cost:
-        root[way * j] = root[way * ((j - 1) // 2)]
-        j = (j - 1) // 2
-    root[way * j] = item
 
+    cdef Py_ssize_t q
+    # by arc, sorted by labels and cost
+    cdef double[::1] cost
+    cdef double[::1] capacity
+    cdef int[::1] row
+    cdef int[::1] turned
+    # by pair of labels: its first arc, the first that is not full, and the flow in that one
+    cdef Py_ssize_t[::1] first
+    cdef Py_ssize_t[::1] point
+    cdef double[::1] flow
+    # cost of the cheapest way to send more from u to v, for all u and v
+    cdef double[:, ::1] next_cost
+    # by label: excess, movement of the bias; distance, arcs and last label on its shortest path
+    cdef double[::1] excess
+    cdef double[::1] bias
+    cdef double[::1] distance
+    cdef Py_ssize_t[::1] hops
+    cdef Py_ssize_t[::1] parent
+    cdef int[::1] settled
+    cdef double tiny_excess, tiny_cost, width
 
-cdef void sift_down(Arc* root, Py_ssize_t n, Py_ssize_t j, int way) noexcept nogil:
-    """Restore a heap of n items below item j."""
-    cdef Arc item = root[way * j]
-    cdef Py_ssize_t child = 2 * j + 1
-    while child < n:
-        if child + 1 < n and way * root[way * (child + 1)].cost > way * root[way * child].cost:
-            child += 1
-        if way * root[way * child].cost <= way * item.cost:
-            break
-        root[way * j] = root[way * child]
-        j = child
-        child = 2 * j + 1
-    root[way * j] = item
+    def __init__(self, ArcList arcs, const double[::1] weight, excess, tiny_excess, width):
+        cdef Py_ssize_t q = arcs.q, n = arcs.n, u, v
+        self.q, self.excess, self.tiny_excess, self.width = q, excess, tiny_excess, width
+        self.cost, self.capacity = np.empty((2, n))
+        self.row, self.turned = np.empty((2, n), dtype=np.intc)
+        self.flow = np.zeros(q * q)
+        self.next_cost = np.empty((q, q))
+        self.bias, self.distance = np.zeros((2, q))
+        self.hops, self.parent = np.empty((2, q), dtype=np.intp)
+        self.settled = np.empty(q, dtype=np.intc)
+        self.first, self.point = np.zeros(q * q + 1, dtype=np.intp), np.empty(q * q, dtype=np.intp)
+        cost = np.asarray(arcs.cost)[:n]
+        by_cost = interruptible(cost.argsort) if n > MANY_ARCS else cost.argsort()
+        self.fill(arcs, by_cost, weight)
+        for u in range(q):
+            for v in range(q):
+                self.update_cost(u, v)
 
+    cdef int fill(
+        self, ArcList arcs, const Py_ssize_t[::1] by_cost, const double[::1] weight,
+    ) except -1:
+        """Store the arcs, sorted, and the flow at the start with its part of the excess."""
+        cdef Py_ssize_t[::1] end = np.empty(self.q * self.q, dtype=np.intp)
+        cdef Py_ssize_t j, listed, a, pair
+        cdef double capacity, flow
+        self.tiny_cost = 0.0
+        for j in range(arcs.n):
+            self.first[arcs.pair[j] + 1] += 1
+            self.tiny_cost = max(self.tiny_cost, ROUNDING * fabs(arcs.cost[j]))
+        for pair in range(self.q * self.q):
+            self.first[pair + 1] += self.first[pair]
+            self.point[pair] = end[pair] = self.first[pair]
+        for j in range(arcs.n):
+            if j % MANY_ARCS == 0:
+                look_for_signals()
+            listed = by_cost[j]
+            pair = arcs.pair[listed]
+            a = end[pair]
+            end[pair] += 1
+            capacity = weight[arcs.row[listed]]
+            self.cost[a], self.capacity[a] = arcs.cost[listed], capacity
+            self.row[a], self.turned[a] = arcs.row[listed], arcs.turned[listed]
+            self.point[pair] += arcs.cost[listed] < 0.0
+            flow = net_flow(capacity if arcs.cost[listed] < 0.0 else 0.0, capacity, self.turned[a])
+            self.excess[pair % self.q] += flow
+            self.excess[pair // self.q] -= flow
+        return 0
 
-cdef inline double room(Network* net, Py_ssize_t group, int way) noexcept nogil:
-    """By how much the middle arc's flow can grow (way = 1) or shrink (−1)."""
-    if way < 0:
-        return net.flow[group]
-    return net.capacity[net.arcs[net.middle[group]].row] - net.flow[group]
+    cdef inline Py_ssize_t next_arc(self, Py_ssize_t u, Py_ssize_t v) noexcept nogil:
+        """The arc whose flow changes when more goes from u to v; −1 if there is none."""
+        cdef Py_ssize_t pair = u * self.q + v if u < v else v * self.q + u
+        cdef Py_ssize_t a = self.point[pair]
+        if u < v:
+            return a if a < self.first[pair + 1] else -1
+        if self.flow[pair] > 0.0:
+            return a
+        return a - 1 if a > self.first[pair] else -1
 
+    cdef inline double room(self, Py_ssize_t u, Py_ssize_t v) noexcept nogil:
+        """How much more the next arc can take from u to v."""
+        if u < v:
+            return self.capacity[self.point[u * self.q + v]] - self.flow[u * self.q + v]
+        if self.flow[v * self.q + u] > 0.0:
+            return self.flow[v * self.q + u]
+        return self.capacity[self.point[v * self.q + u] - 1]
 
-cdef inline Arc* next_arc(Network* net, Py_ssize_t group, int way) noexcept nogil:
-    """The arc whose flow grows or shrinks next once the middle arc cannot; NULL without one."""
-    cdef Py_ssize_t end = net.first[group + 1] - 1 if way > 0 else net.first[group]
-    return NULL if net.middle[group] == end else &net.arcs[end]
-
-
-cdef double head_cost(Network* net, Py_ssize_t group, int way) noexcept nogil:
-    """The cost of sending a little more (way = 1) or less (−1) along a group."""
-    cdef Arc* arc
-    if net.first[group] == net.first[group + 1]:
-        return INFINITY
-    if room(net, group, way) > 0.0:
-        return way * net.arcs[net.middle[group]].cost
-    arc = next_arc(net, group, way)
-    return INFINITY if arc == NULL else way * arc.cost
-
-
-cdef void take_middle(Network* net, Py_ssize_t group, int way) noexcept nogil:
-    """Make the first of the empty (way = 1) or full (−1) arcs the middle one.
-
-    The place of the middle one is not part of any heap when this is called.
-    """
-    cdef Py_ssize_t middle = net.middle[group]
-    cdef Py_ssize_t end = net.first[group + 1] - 1 if way > 0 else net.first[group]
-    cdef Arc arc = net.arcs[end]
-    net.arcs[end] = net.arcs[middle]
-    net.arcs[middle] = arc
-    sift_down(&net.arcs[end], way * (end - middle), 0, -way)
-    net.flow[group] = 0.0 if way > 0 else net.capacity[arc.row]
-
-
-cdef void push(Network* net, Py_ssize_t group, int way, double amount) noexcept nogil:
-    """Send ``amount``, at most what the next arc has room for, along a group."""
-    cdef Py_ssize_t start
-    cdef double free_room = room(net, group, way)
-    if free_room <= 0.0:
-        # the exhausted middle arc joins the heap that it is next to
-        start = net.first[group] if way > 0 else net.first[group + 1] - 1
-        sift_up(&net.arcs[start], way * (net.middle[group] - start), way)
-        net.middle[group] += way
-        take_middle(net, group, way)
-        free_room = room(net, group, way)
-    if amount < free_room:
-        net.flow[group] += way * amount
-    else:
+    cdef void push(self, Py_ssize_t u, Py_ssize_t v, double amount) noexcept nogil:
+        """Send ``amount``, at most the room there is, from u to v."""
+        cdef Py_ssize_t pair = u * self.q + v if u < v else v * self.q + u
         # exactly full or empty, whatever the rounding
-        net.flow[group] = net.capacity[net.arcs[net.middle[group]].row] if way > 0 else 0.0
+        cdef bint exhausted = amount >= self.room(u, v)
+        if u < v:
+            self.point[pair] += exhausted
+            self.flow[pair] = 0.0 if exhausted else self.flow[pair] + amount
+        else:
+            if self.flow[pair] == 0.0:
+                self.point[pair] -= 1
+                self.flow[pair] = self.capacity[self.point[pair]]
+            self.flow[pair] = 0.0 if exhausted else self.flow[pair] - amount
+        self.update_cost(u, v)
+        self.update_cost(v, u)
 
+    cdef inline void update_cost(self, Py_ssize_t u, Py_ssize_t v) noexcept nogil:
+        cdef Py_ssize_t a = self.next_arc(u, v)
+        self.next_cost[u, v] = INFINITY if a < 0 else self.cost[a] if u < v else -self.cost[a]
 
-cdef inline void refresh(Network* net, Py_ssize_t u, Py_ssize_t v) noexcept nogil:
-    """Find the cheapest way from u to v anew: more on the arcs u → v or less on those v → u."""
-    cdef Py_ssize_t q = net.q
-    net.cost[u * q + v] = min(head_cost(net, u * q + v, 1), head_cost(net, v * q + u, -1))
+    cdef inline double reduced_cost(self, Py_ssize_t u, Py_ssize_t v) noexcept nogil:
+        return self.next_cost[u, v] + self.bias[v] - self.bias[u]
 
+    cdef Py_ssize_t shortest_path(self) noexcept nogil:
+        """Dijkstra's method from all labels with excess; return the nearest one with a deficit.
 
-cdef inline double reduced_cost(Network* net, Py_ssize_t u, Py_ssize_t v) noexcept nogil:
-    return net.cost[u * net.q + v] + net.bias[v] - net.bias[u]
-
-
-cdef inline int cheaper_way(
-    Network* net, Py_ssize_t u, Py_ssize_t v, Py_ssize_t* group, double* free_room,
-) noexcept nogil:
-    """Which group the cheapest way from u to v uses, its direction and its room."""
-    cdef Py_ssize_t there = u * net.q + v, back = v * net.q + u
-    cdef int way = 1 if head_cost(net, there, 1) <= head_cost(net, back, -1) else -1
-    group[0] = there if way > 0 else back
-    free_room[0] = room(net, group[0], way)
-    if free_room[0] <= 0.0:
-        free_room[0] = net.capacity[next_arc(net, group[0], way).row]
-    return way
-
-
-cdef Py_ssize_t shortest_path(Network* net) noexcept nogil:
-    """Dijkstra's method from all labels with excess; return the nearest one with a deficit.
-
-    Among equally short paths one with the fewest arcs is found: with real capacities, that is what
-    bounds the number of augmentations when costs are tied. −1 means that there is no path.
-    """
-    cdef Py_ssize_t q = net.q, u, v
-    cdef double through, step
-    for v in range(q):
-        net.distance[v] = 0.0 if net.excess[v] > net.tiny_excess else INFINITY
-        net.hops[v] = 0
-        net.parent[v] = -1
-        net.settled[v] = False
-    while True:
-        u = -1
+        Among equally short paths one with the fewest arcs is found: with real capacities, that is
+        what bounds the number of augmentations when costs are tied. −1 means that there is no path.
+        """
+        cdef Py_ssize_t q = self.q, u, v
+        cdef double through, step
         for v in range(q):
-            if not net.settled[v] and net.distance[v] < INFINITY and (
-                u < 0 or net.distance[v] < net.distance[u]
-                or (net.distance[v] == net.distance[u] and net.hops[v] < net.hops[u])
-            ):
-                u = v
-        if u < 0 or net.excess[u] < -net.tiny_excess:
-            return u
-        net.settled[u] = True
+            self.distance[v] = 0.0 if self.excess[v] > self.tiny_excess else INFINITY
+            self.hops[v] = 0
+            self.parent[v] = -1
+            self.settled[v] = False
+        while True:
+            u = -1
+            for v in range(q):
+                if not self.settled[v] and self.distance[v] < INFINITY and (
+                    u < 0 or self.distance[v] < self.distance[u]
+                    or (self.distance[v] == self.distance[u] and self.hops[v] < self.hops[u])
+                ):
+                    u = v
+            if u < 0 or self.excess[u] < -self.tiny_excess:
+                return u
+            self.settled[u] = True
+            for v in range(q):
+                step = self.reduced_cost(u, v)
+                # only rounding can make it negative
+                through = self.distance[u] + (step if step > 0.0 else 0.0)
+                if through < self.distance[v] or (
+                    through == self.distance[v] and self.hops[u] + 1 < self.hops[v]
+                ):
+                    self.distance[v] = through
+                    self.hops[v] = self.hops[u] + 1
+                    self.parent[v] = u
+
+    cdef Status augment(self) noexcept nogil:
+        """Carry excess along one shortest path, and move the biases so that it costs nothing."""
+        cdef Py_ssize_t q = self.q, target, source, v
+        cdef double amount, lowest = INFINITY, highest = -INFINITY
+        cdef bint excess = False, deficit = False
         for v in range(q):
-            step = reduced_cost(net, u, v)
-            # only rounding can make it negative
-            through = net.distance[u] + (step if step > 0.0 else 0.0)
-            if through < net.distance[v] or (
-                through == net.distance[v] and net.hops[u] + 1 < net.hops[v]
-            ):
-                net.distance[v] = through
-                net.hops[v] = net.hops[u] + 1
-                net.parent[v] = u
-
-
-cdef Status augment(Network* net) noexcept nogil:
-    """Carry excess along one shortest path, and move the biases so that it costs nothing."""
-    cdef Py_ssize_t q = net.q, target, source, u, v, group
-    cdef double amount, free_room, lowest = INFINITY, highest = -INFINITY
-    cdef int way
-    cdef bint excess = False, deficit = False
-    for v in range(q):
-        excess = excess or net.excess[v] > net.tiny_excess
-        deficit = deficit or net.excess[v] < -net.tiny_excess
-    if not (excess and deficit):
-        return BALANCED
-    target = shortest_path(net)
-    if target < 0:
-        return NO_PATH
-    for v in range(q):
-        if net.distance[v] < net.distance[target]:
-            net.bias[v] += net.distance[target] - net.distance[v]
-        lowest = min(lowest, net.bias[v])
-        highest = max(highest, net.bias[v])
-    if highest - lowest > net.width:
-        return MOVED_FAR
-    source = target
-    while net.parent[source] >= 0:
-        source = net.parent[source]
-    # tied arcs are filled one after the other along the same path
-    while True:
-        amount = min(net.excess[source], -net.excess[target])
-        v = target
-        while v != source:
-            cheaper_way(net, net.parent[v], v, &group, &free_room)
-            amount = min(amount, free_room)
-            v = net.parent[v]
-        v = target
-        while v != source:
-            u = net.parent[v]
-            way = cheaper_way(net, u, v, &group, &free_room)
-            push(net, group, way, amount)
-            refresh(net, u, v)
-            refresh(net, v, u)
-            v = u
-        net.excess[source] -= amount
-        net.excess[target] += amount
-        if net.excess[source] <= net.tiny_excess or net.excess[target] >= -net.tiny_excess:
-            return MORE
-        v = target
-        while v != source:
-            if reduced_cost(net, net.parent[v], v) > net.tiny_cost:
+            excess = excess or self.excess[v] > self.tiny_excess
+            deficit = deficit or self.excess[v] < -self.tiny_excess
+        if not (excess and deficit):
+            return BALANCED
+        target = self.shortest_path()
+        if target < 0:
+            return FAILED
+        for v in range(q):
+            if self.distance[v] < self.distance[target]:
+                self.bias[v] += self.distance[target] - self.distance[v]
+            lowest = min(lowest, self.bias[v])
+            highest = max(highest, self.bias[v])
+        if highest - lowest > self.width:
+            return FAILED
+        source = target
+        while self.parent[source] >= 0:
+            source = self.parent[source]
+        # tied arcs are filled one after the other along the same path
+        while True:
+            amount = min(self.excess[source], -self.excess[target])
+            v = target
+            while v != source:
+                amount = min(amount, self.room(self.parent[v], v))
+                v = self.parent[v]
+            v = target
+            while v != source:
+                self.push(self.parent[v], v, amount)
+                v = self.parent[v]
+            self.excess[source] -= amount
+            self.excess[target] += amount
+            if self.excess[source] <= self.tiny_excess or self.excess[target] >= -self.tiny_excess:
                 return MORE
-            v = net.parent[v]
+            v = target
+            while v != source:
+                if self.reduced_cost(self.parent[v], v) > self.tiny_cost:
+                    return MORE
+                v = self.parent[v]
+
+    def solve(self):
+        """Augment until the flow is balanced; return whether that succeeded."""
+        cdef Status status = MORE
+        # generous: it takes a fraction of the listed arcs
+        cdef Py_ssize_t left = 4 * self.cost.shape[0] + 1000 * self.q, pause
+        while status == MORE and left > 0:
+            pause = max(0, left - max(1, STEPS_PER_CALL // (self.q * self.q)))
+            with nogil:
+                while status == MORE and left > pause:
+                    status = self.augment()
+                    left -= 1
+            look_for_signals()
+        return status == BALANCED
+
+    def write_flow(self, double[:, ::1] coefficients):
+        """Add the flow of the listed arcs to A."""
+        cdef Py_ssize_t pair, a
+        cdef double flow
+        for pair in range(self.q * self.q):
+            for a in range(self.first[pair], self.first[pair + 1]):
+                flow = self.capacity[a] if a < self.point[pair] else 0.0
+                if a == self.point[pair]:
+                    flow = self.flow[pair]
+                flow = net_flow(flow, self.capacity[a], self.turned[a])
+                coefficients[self.row[a], pair % self.q] += flow
+                coefficients[self.row[a], pair // self.q] -= flow
 
 
-cdef int append(ArcList* arcs, double cost, Py_ssize_t row, Py_ssize_t group) noexcept nogil:
-    cdef Arc* more
-    if arcs.n == arcs.room:
-        more = <Arc*> realloc(arcs.arcs, 2 * arcs.room * sizeof(Arc))
-        if more == NULL:
-            return -1
-        arcs.arcs = more
-        arcs.room *= 2
-    arcs.arcs[arcs.n].cost = cost
-    arcs.arcs[arcs.n].row = <int> row
-    arcs.arcs[arcs.n].group = <int> group
-    arcs.n += 1
-    return 0
+cdef inline double net_flow(double flow, double capacity, bint turned) noexcept nogil:
+    """What flows from u to v on an arc, given what flows after it was turned round."""
+    return flow - capacity if turned else flow
 
 
-cdef int list_arcs(
+cdef double list_arcs(
     const double[:, ::1] scores, const int[:, ::1] order, const int[::1] n_relevant,
     const double[::1] weight, const double[::1] biases, double width,
-    double[:, ::1] coefficients, double* row, ArcList* arcs, double* tiny_excess,
-) except -2 nogil:
+    double[:, ::1] coefficients, double[::1] row, double[::1] pull, ArcList arcs,
+) except -1.0 nogil:
     """List the arcs with reduced costs within ``width`` of zero; put the other flow into A.
 
-    Return -1 if there is no memory for them.
-
-    ``row`` has room for 2q doubles; ``tiny_excess`` becomes what is rounding among the capacities.
+    Return the capacity of all arcs, listed or not.
+    ``row`` and ``pull`` have room for q numbers.
     """
     cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, k, other, p
-    cdef double cost, n_full, n_near
-    cdef double* pull = row + q
-    tiny_excess[0] = 0.0
+    cdef double cost, n_full, n_near, capacity = 0.0
     for i in range(m):
         if i % ROWS_PER_LOOK == 0:
             look_for_signals()
         p = n_relevant[i]
-        tiny_excess[0] += ROUNDING * weight[i] * p * (q - p)
-        for j in range(q):
-            pull[j] = 0.0
+        capacity += weight[i] * p * (q - p)
+        pull[:] = 0.0
         if p > 0 and p < q and weight[i] > 0.0:
-            load_row(&scores[i, 0], &order[i, 0], p, q, &biases[0], row)
+            load_row(&scores[i, 0], &order[i, 0], p, q, &biases[0], &row[0])
             for k in range(p):
                 n_full = 0.0
                 n_near = 0.0
@@ -411,73 +431,11 @@ cdef int list_arcs(
                     continue
                 for other in range(p, q):
                     cost = row[k] - row[other]
-                    if fabs(cost) <= width and append(
-                        arcs, cost, i, order[i, other] * q + order[i, k]
-                    ) != 0:
-                        return -1
+                    if fabs(cost) <= width:
+                        arcs.append(cost, i, order[i, other], order[i, k])
         for j in range(q):
             coefficients[i, order[i, j]] = weight[i] * pull[j] if pull[j] != 0.0 else 0.0
-    return 0
-
-
-cdef int build(Network* net, ArcList* arcs, Py_ssize_t* back) except -1 nogil:
-    """Sort the arcs by group, full ones before empty ones, and make the heaps."""
-    cdef Py_ssize_t q = net.q, group, a, j, n_full, n_empty
-    cdef Arc arc
-    net.tiny_cost = 0.0
-    for group in range(q * q + 1):
-        net.first[group] = 0
-    for a in range(arcs.n):
-        if a % ARCS_PER_LOOK == 0:
-            look_for_signals()
-        net.first[arcs.arcs[a].group + 1] += 1
-        net.tiny_cost = max(net.tiny_cost, ROUNDING * fabs(arcs.arcs[a].cost))
-    for group in range(q * q):
-        net.first[group + 1] += net.first[group]
-        net.middle[group] = net.first[group]
-        back[group] = net.first[group + 1] - 1
-    for a in range(arcs.n):
-        if a % ARCS_PER_LOOK == 0:
-            look_for_signals()
-        arc = arcs.arcs[a]
-        if arc.cost < 0.0:
-            net.arcs[net.middle[arc.group]] = arc
-            net.middle[arc.group] += 1
-            net.excess[arc.group % q] += net.capacity[arc.row]
-            net.excess[arc.group // q] -= net.capacity[arc.row]
-        else:
-            net.arcs[back[arc.group]] = arc
-            back[arc.group] -= 1
-    for group in range(q * q):
-        if group % ARCS_PER_LOOK == 0:
-            look_for_signals()
-        n_full = net.middle[group] - net.first[group]
-        n_empty = net.first[group + 1] - net.middle[group]
-        for j in range(n_full // 2 - 1, -1, -1):
-            sift_down(&net.arcs[net.first[group]], n_full, j, 1)
-        for j in range(n_empty // 2 - 1, -1, -1):
-            sift_down(&net.arcs[net.first[group + 1] - 1], n_empty, j, -1)
-        if n_empty > 0:
-            take_middle(net, group, 1)
-        elif n_full > 0:
-            net.middle[group] -= 1
-            take_middle(net, group, -1)
-    for group in range(q * q):
-        refresh(net, group // q, group % q)
-    return 0
-
-
-cdef void write_flow(Network* net, double[:, ::1] coefficients) noexcept nogil:
-    """Add the flow of the listed arcs to A."""
-    cdef Py_ssize_t q = net.q, group, a
-    cdef double flow
-    for group in range(q * q):
-        if net.first[group] == net.first[group + 1]:
-            continue
-        for a in range(net.first[group], net.middle[group] + 1):
-            flow = net.flow[group] if a == net.middle[group] else net.capacity[net.arcs[a].row]
-            coefficients[net.arcs[a].row, group % q] += flow
-            coefficients[net.arcs[a].row, group // q] -= flow
+    return capacity
 
 
 def solve(
@@ -494,64 +452,23 @@ def solve(
     Only arcs with reduced costs of at most ``width`` may change. If that does not suffice, the
     biases have still moved towards their optimum.
     """
-    cdef Py_ssize_t q = scores.shape[1], i, j, pause, left
-    cdef int failed
-    cdef Status status = MORE
-    cdef ArcList arcs = ArcList(NULL, 0, 1024)
-    cdef Network net
-    # per group: flow, cost; per label: excess, bias, distance and two for a row
-    cdef double* doubles = <double*> calloc(2 * q * q + 5 * q, sizeof(double))
-    # per group: first (and one more), middle and one to sort with; per label: hops, parent
-    cdef Py_ssize_t* integers = <Py_ssize_t*> malloc((3 * q * q + 2 * q + 1) * sizeof(Py_ssize_t))
-    net.settled = <bint*> malloc(q * sizeof(bint))
-    net.arcs = NULL
-    arcs.arcs = <Arc*> malloc(arcs.room * sizeof(Arc))
-    try:
-        if arcs.arcs == NULL or doubles == NULL or integers == NULL or net.settled == NULL:
-            raise MemoryError()
-        net.q = q
-        net.capacity = &weight[0]
-        net.width = width
-        net.flow = doubles
-        net.cost = net.flow + q * q
-        net.excess = net.cost + q * q
-        net.bias = net.excess + q
-        net.distance = net.bias + q
-        net.first = integers
-        net.middle = net.first + q * q + 1
-        net.hops = net.middle + q * q
-        net.parent = net.hops + q
+    cdef Py_ssize_t q = scores.shape[1]
+    cdef double[::1] row = np.empty(q), pull = np.empty(q)
+    cdef ArcList arcs = ArcList(q, ROOM_PER_LABEL * q)
+    cdef Network network
+    cdef double capacity
+    cdef Py_ssize_t j
+    while True:
         with nogil:
-            failed = list_arcs(
-                scores, order, n_relevant, weight, biases, width, coefficients,
-                net.distance + q, &arcs, &net.tiny_excess,
+            capacity = list_arcs(
+                scores, order, n_relevant, weight, biases, width, coefficients, row, pull, arcs,
             )
-        if failed != 0:
-            raise MemoryError()
-        net.arcs = <Arc*> malloc((arcs.n + 1) * sizeof(Arc))
-        if net.arcs == NULL:
-            raise MemoryError()
-        with nogil:
-            for i in range(coefficients.shape[0]):
-                for j in range(q):
-                    net.excess[j] += coefficients[i, j]
-            build(&net, &arcs, net.parent + q)
-        # generous: it takes a fraction of the listed arcs
-        left = 4 * arcs.n + 1000 * q
-        while status == MORE and left > 0:
-            pause = max(0, left - max(1, STEPS_PER_CALL // (q * q)))
-            with nogil:
-                while status == MORE and left > pause:
-                    status = augment(&net)
-                    left -= 1
-            look_for_signals()
-        for j in range(q):
-            biases[j] += net.bias[j]
-        write_flow(&net, coefficients)
-    finally:
-        free(arcs.arcs)
-        free(net.arcs)
-        free(doubles)
-        free(integers)
-        free(net.settled)
-    return status == BALANCED
+        if arcs.n <= arcs.cost.shape[0]:
+            break
+        arcs = ArcList(q, arcs.n)
+    network = Network(arcs, weight, np.sum(coefficients, axis=0), ROUNDING * capacity, width)
+    solved = network.solve()
+    for j in range(q):
+        biases[j] += network.bias[j]
+    network.write_flow(coefficients)
+    return solved

@@ -2,142 +2,39 @@
 
     min_α  W(α) = ½ αᵀΘα,   α ≥ 0, Σα = 1,        Θ = HᵀH ∘ K + diag(1/c_i)
 
-A pair (i, k, l) has the derivative g = f_ik − f_il + α_ikl/c_i, F = K A the scores of the
-coefficients A = Hα. A step moves weight λ to the pair of smallest g: all the paper's gradient
-vector over Σ|Y||N| pairs needs is two columns of F, which change by ±λ K_:i.
+The pair (i, k, l) has the derivative g = f_ik − f_il + α_ikl/c_i, where F = K A are the scores of
+the coefficients A = Hα. A step moves weight λ to the pair of smallest g. So it changes two columns
+of F, by ±λ K_:i; the factor (1 − λ) that all else gets is kept aside in ``scale``.
 
-Pairs are stored group by group, one group for every two labels (k, l), and within a group in blocks
-of four rows whose scores stand next to each other. Rows of the same labels do, so that most blocks
-are full.
-
-A step with the vertex (i, k*, l*) changes the g of row j in a group by λ s K_ij, s = [k=k*] +
-[l=l*] − [k=l*] − [l=k*]. So a lower bound of the smallest g of a group can be carried along: it
-rises by λ s min K_:i or falls by λ |s| max K_:i. Most of that is the same for all rows, and a group
-is looked at only if its bound is below the best pair so far; the pair found is exactly the best.
-
-Scores, α, gradients and bounds share a lazy factor, ``scale``, which takes the (1 − λ) of every
-step.
+To find that pair without a look at all of them, pairs are grouped by their labels (k, l), and each
+group has a lower bound of its derivatives. A step to (i, k*, l*) changes the g of row j in a group
+by λ s K_ij, s = [k=k*] + [l=l*] − [k=l*] − [l=k*]: the bound rises by λ s min K_:i or falls by
+λ |s| max K_:i. A group is searched only if its bound is below the best pair found so far.
 """
 
-from libc.math cimport INFINITY, isnan, nextafter
+from libc.math cimport INFINITY, isnan
+from skml_odm.utils._signals cimport look_for_signals
 import numpy as np
-
-cdef extern from "_row_blocks.h" nogil:
-    double smallest_slope(
-        const double* up, const double* down, const double* ridge, const int* blocks, Py_ssize_t n)
-    Py_ssize_t find_slope(
-        const double* up, const double* down, const double* ridge, const int* blocks, Py_ssize_t n,
-        double value)
-    void shift_scores(
-        double* up, double* down, const double* column, const int* order, double step,
-        double offset, Py_ssize_t n)
-    void extremes(const double* values, Py_ssize_t n, double* least, double* most)
-    double least_of(const double* values, Py_ssize_t n)
-    Py_ssize_t next_below(const double* values, Py_ssize_t j, Py_ssize_t n, double limit)
-
-# Steps of length 1 would lose all that is known; exact arithmetic has none.
-cdef double LONGEST = 1.0 - 1e-6
-
-# The lazy factor is multiplied out before it underflows.
-cdef double SMALLEST_SCALE = 1e-50
-
-# Numbers in a cache line.
-LINE = 8
 
 # A step that lowers W by less than this share of it is rounding.
 cdef double NEGLIGIBLE = 1e-17
 
-
-cdef struct Pair:
-    # Instance and its position, its relevant and irrelevant label, where its multiplier stands.
-    int row, place, up, down
-    Py_ssize_t index
-    # its derivative when it was last looked at, in stored units
-    double slope
-
-
-PAIR = np.dtype(
-    [
-        ("row", np.intc),
-        ("place", np.intc),
-        ("up", np.intc),
-        ("down", np.intc),
-        ("index", np.intp),
-        ("slope", np.float64),
-    ],
-    align=True,
-)
-
-
-def lay_out(const int[::1] rows, const int[:, ::1] order, const int[::1] n_relevant):
-    """The label pairs of some rows in groups of blocks.
-
-    Parameters
-    ----------
-    rows : ndarray of int32
-    order, n_relevant
-        The labels of all rows, relevant ones first, and how many of them are.
-
-    Returns
-    -------
-    start, blocks
-        Where the blocks of group q·k + l begin; the position in ``rows`` of each block's first row.
-    ridge
-        One entry for each of the four rows of a block: zero if the row has the pair, else infinite.
-    """
-    cdef Py_ssize_t q = order.shape[1], at, place, a, b, row, group
-    cdef long long[::1] start = np.zeros(q * q + 1, dtype=np.int64)
-    cdef long long[::1] free
-    # where the last block of every group begins
-    cdef int[::1] last = np.full(q * q, -1, dtype=np.intc)
-    cdef int[::1] blocks
-    cdef double[::1] ridge
-    for at in range(len(rows)):
-        row, place = rows[at], at - at % 4
-        for a in range(n_relevant[row]):
-            for b in range(n_relevant[row], q):
-                group = q * order[row, a] + order[row, b]
-                if last[group] != place:
-                    last[group] = <int> place
-                    start[group + 1] += 1
-    start = np.cumsum(start)
-    blocks = np.empty(start[q * q], dtype=np.intc)
-    ridge = aligned(4 * start[q * q])
-    ridge[:] = INFINITY
-    free = start.copy()
-    last[:] = -1
-    for at in range(len(rows)):
-        row, place = rows[at], at - at % 4
-        for a in range(n_relevant[row]):
-            for b in range(n_relevant[row], q):
-                group = q * order[row, a] + order[row, b]
-                if last[group] != place:
-                    last[group] = <int> place
-                    blocks[free[group]] = <int> place
-                    free[group] += 1
-                ridge[4 * (free[group] - 1) + at % 4] = 0.0
-    return np.asarray(start), np.asarray(blocks), np.asarray(ridge)
-
-
-def aligned(n):
-    """Memory for n numbers that begins where a cache line does."""
-    space = np.empty(n + LINE)
-    skipped = -(space.ctypes.data // space.itemsize) % LINE
-    return space[skipped:skipped + n]
+# Steps between two looks at Ctrl-C.
+cdef enum:
+    STEPS_PER_LOOK = 64
 
 
 cdef class Iterate:
     """A point α of the simplex with its scores, and the steps that improve it.
 
+    Call ``restart`` first.
+
     Parameters
     ----------
-    rows : ndarray of int32
-        The rows that have pairs, in the order in which their scores are kept; rows of the same
-        labels are best kept together.
-    order, n_relevant
-        The labels of all rows, relevant ones first, and how many of them are.
-    weight : ndarray of shape (m,)
-        c_i.
+    loss
+        Its weights c.
+    pairs : GroupedPairs
+        A pair is known by its position there.
     diagonal : ndarray of shape (m,)
         The diagonal of K, intercept included.
     shift : float
@@ -146,130 +43,71 @@ cdef class Iterate:
         Take weight from the active pair of largest derivative, not from all in proportion.
     """
 
-    # labels and first blocks of the groups
-    cdef const int[::1] ups
-    cdef const int[::1] downs
-    cdef const long long[::1] start
-    cdef const int[::1] blocks
-    # rows by position, filled up to whole cache lines; and the positions by row
-    cdef int[::1] rows
-    cdef int[::1] places
+    # by pair: its row and labels; by group q·k + l: its first pair
+    cdef const int[::1] row
+    cdef const int[::1] relevant
+    cdef const int[::1] irrelevant
+    cdef const Py_ssize_t[::1] first
     cdef const double[::1] weight
     cdef const double[::1] diagonal
     cdef double shift
     cdef bint pairwise
     cdef Py_ssize_t m, q
-    # α/c of all pairs, infinite where a block's row has none; and the pairs where it is positive
+    # α/c of every pair, scores (q × m) and bounds of the groups: all are to be multiplied by scale
     cdef double[::1] ridge
-    cdef Pair[::1] active
-    cdef Py_ssize_t n_active
-    # labels by positions
     cdef double[:, ::1] scores
-    # at most the smallest derivative of each group; infinite for those without pairs
     cdef double[::1] bound
-    # extremes of the columns of K met so far, the diagonal left out of the largest value
+    cdef double scale
+    # the pairs with α > 0
+    cdef Py_ssize_t[::1] active
+    cdef Py_ssize_t n_active
+    # smallest value and largest off-diagonal value of the columns of K met so far
     cdef double[::1] lowest
     cdef double[::1] highest
-    cdef double scale
-    cdef Pair best
-    cdef Pair away
-    cdef Py_ssize_t away_position
+    # the pairs of the next step: smallest derivative, and largest one among active pairs
+    cdef Py_ssize_t best, away, away_position
+    cdef double best_slope, away_slope
     cdef readonly double value
     """W(α), followed through the steps since ``restart``."""
-    cdef readonly double total
-    """Σα, followed through the steps of ``climb``."""
-    cdef readonly double squares
-    """Σ α²/c, followed likewise."""
-    cdef readonly bint stalled
-    """Whether the last step found nothing to gain."""
 
-    def __init__(self, rows, order, n_relevant, weight, diagonal, shift, pairwise):
-        cdef Py_ssize_t width = -(-len(rows) // LINE) * LINE
-        self.weight, self.diagonal, self.shift, self.pairwise = weight, diagonal, shift, pairwise
-        self.m, self.q = order.shape
-        self.start, self.blocks, self.ridge = lay_out(rows, order, n_relevant)
-        labels = np.arange(self.q, dtype=np.intc)
-        self.ups, self.downs = np.repeat(labels, self.q), np.tile(labels, self.q)
-        places = np.empty(self.m, dtype=np.intc)
-        places[rows] = np.arange(len(rows))
-        self.rows, self.places = np.append(rows, rows[:1].repeat(width - len(rows))), places
+    def __init__(self, loss, pairs, diagonal, shift, pairwise):
+        self.m, self.q = loss.shape
+        self.weight = loss.weight
+        self.row, self.relevant, self.irrelevant, self.first = pairs
+        self.diagonal, self.shift, self.pairwise = diagonal, shift, pairwise
+        self.ridge = np.zeros(len(pairs.row))
         # pages that no active pair touches never take memory
-        self.active = np.empty(len(self.ridge), dtype=PAIR)
+        self.active = np.empty(len(pairs.row), dtype=np.intp)
         self.n_active = 0
-        self.scores = aligned(self.q * width).reshape(self.q, width)
-        self.scores[:] = 0.0
-        # of all groups that have pairs, the derivatives are zero
-        self.bound = np.where(np.diff(self.start) > 0, 0.0, INFINITY)
+        self.bound = np.empty(self.q * self.q)
         self.lowest = np.full(self.m, np.nan)
         self.highest = np.full(self.m, np.nan)
-        self.scale = 1.0
-        self.stalled = False
 
-    def put(self, int row, int up, int down, double alpha):
-        """Give a pair that has none a multiplier; call ``restart`` afterwards."""
-        cdef int place = self.places[row]
-        cdef Py_ssize_t block = self.start[up * self.q + down]
-        while self.blocks[block] != place - place % 4:
-            block += 1
-        self.add(Pair(row, place, up, down, 4 * block + place % 4, 0.0), alpha)
-
-    def multipliers(self):
-        """The active pairs as rows, relevant labels, irrelevant labels, and their α."""
-        pairs = np.asarray(self.active)[: self.n_active]
-        ridge, weight = np.take(self.ridge, pairs["index"]), np.take(self.weight, pairs["row"])
-        return pairs["row"], pairs["up"], pairs["down"], self.scale * ridge * weight
-
-    def coefficients(self):
-        """A (m × q) of the multipliers, which are made to sum to 1 exactly; and Σ α²/c."""
-        cdef double[:, ::1] result = np.zeros((self.m, self.q))
-        cdef Py_ssize_t a
-        cdef Pair pair
-        cdef double total = 0.0, squares = 0.0, alpha
-        for a in range(self.n_active):
-            total += self.ridge[self.active[a].index] * self.weight[self.active[a].row]
-        for a in range(self.n_active - 1, -1, -1):
-            pair = self.active[a]
-            self.ridge[pair.index] /= total
-            if self.ridge[pair.index] == 0.0:
-                self.drop(a)
-                continue
-            alpha = self.ridge[pair.index] * self.weight[pair.row]
-            squares += alpha * self.ridge[pair.index]
-            result[pair.row, pair.up] += alpha
-            result[pair.row, pair.down] -= alpha
-        return np.asarray(result), squares
-
-    def restart(self, const double[:, ::1] scores, double value):
-        """Take the scores (m × q) and W of the current multipliers, computed anew."""
-        cdef Py_ssize_t group, place, k
-        for place in range(len(self.rows)):
-            for k in range(self.q):
-                self.scores[k, place] = scores[self.rows[place], k]
+    def restart(self, active, alpha, scores, double value):
+        """Start from the given active pairs, their α, and their scores (m × q) and W."""
+        cdef Py_ssize_t group
+        ridge, listed = np.asarray(self.ridge), np.asarray(self.active)
+        ridge[listed[:self.n_active]] = 0.0
+        ridge[active] = alpha / np.take(self.weight, np.take(self.row, active))
+        listed[:len(active)] = active
+        self.n_active = len(active)
+        self.scores = np.array(scores.T, order="C")
         self.value = value
         self.scale = 1.0
-        self.stalled = False
         for group in range(self.q * self.q):
-            if self.start[group] < self.start[group + 1]:
-                self.bound[group] = -INFINITY
+            self.bound[group] = -INFINITY if self.first[group] < self.first[group + 1] else INFINITY
+
+    def multipliers(self):
+        """The active pairs and their α."""
+        active = np.array(self.active[:self.n_active])
+        weight = np.take(self.weight, np.take(self.row, active))
+        return active, self.scale * weight * np.take(self.ridge, active)
 
     def vertex(self):
-        """The pair of smallest derivative as (row, relevant, irrelevant label, derivative)."""
+        """The pair of smallest derivative and that derivative."""
         with nogil:
             self.find_vertex()
-        return self.best.row, self.best.up, self.best.down, self.scale * self.best.slope
-
-    def away_row(self):
-        """The row of the active pair of largest derivative; −1 if steps are not pairwise."""
-        if not self.pairwise:
-            return -1
-        with nogil:
-            self.find_away()
-        return self.away.row
-
-    def move(self, const double[::1] column, const double[::1] away_column):
-        """Step towards ``vertex()`` with its column of K, without shift, and that of away_row()."""
-        with nogil:
-            self.step(&column[0], &away_column[0])
+        return self.best, self.scale * self.best_slope
 
     def run(self, const double[:, ::1] matrix, Py_ssize_t n, double relative, double absolute):
         """Do up to n steps with K = matrix + shift; return how many were done.
@@ -278,194 +116,178 @@ cdef class Iterate:
         promises no more than ``absolute``, and where rounding leaves nothing to gain.
         """
         cdef Py_ssize_t done = 0
-        cdef double slope, promise
         with nogil:
-            while done < n:
-                self.find_vertex()
-                slope = self.scale * self.best.slope
-                promise = 2.0 * self.value - slope
-                if promise <= absolute:
-                    break
-                # W* ≥ g²/4W, see frank_wolfe.py
-                if slope > 0.0 and self.value - 0.25 * slope * slope / self.value <= (
-                    relative * self.value
-                ):
-                    break
-                if self.pairwise:
-                    self.find_away()
-                    self.step(&matrix[self.best.row, 0], &matrix[self.away.row, 0])
-                else:
-                    self.step(&matrix[self.best.row, 0], NULL)
-                if self.stalled:
+            while done < n and self.find_step(relative, absolute):
+                if not self.step(&matrix[self.row[self.best], 0], &matrix[self.row[self.away], 0]):
                     break
                 done += 1
+                if done % STEPS_PER_LOOK == 0:
+                    look_for_signals()
         return done
 
-    def climb(self, const double[:, ::1] matrix, Py_ssize_t n, double relaxation):
-        """Do up to n steps from α = 0 on that raise Σα − W(α), α not bound to a sum of 1.
+    def next_rows(self, double relative, double absolute):
+        """The rows of the next step's two pairs, or None where ``run`` would end.
 
-        Each gives the pair of smallest derivative a multiple, below 2, of what is best for it:
-        (1 − g)/Θ_ii.
+        For plain steps both are the same.
         """
-        cdef Py_ssize_t done = 0
-        cdef double theta, length
-        with nogil:
-            while done < n:
-                self.find_vertex()
-                self.stalled = not self.best.slope < 1.0
-                if self.stalled:
-                    break
-                theta = self.own_curvature()
-                length = relaxation * (1.0 - self.best.slope) / theta
-                self.value = self.value + length * (self.best.slope + 0.5 * length * theta)
-                self.total = self.total + length
-                self.squares = self.squares + length * (
-                    2.0 * self.ridge[self.best.index] + length / self.weight[self.best.row]
-                )
-                self.add(self.best, length)
-                self.spread(self.best, &matrix[self.best.row, 0], length)
-                done += 1
-        return done
+        if not self.find_step(relative, absolute):
+            return None
+        return self.row[self.best], self.row[self.away]
 
-    def current_scores(self):
-        """Scores (m × q) as the steps have left them; zero for rows without pairs."""
-        cdef double[:, ::1] result = np.zeros((self.m, self.q))
-        cdef Py_ssize_t place, k
-        for k in range(self.q):
-            for place in range(len(self.rows)):
-                result[self.rows[place], k] = self.scale * self.scores[k, place]
-        return np.asarray(result)
+    def move(self, const double[::1] column, const double[::1] away_column):
+        """Do the step with its columns of K, without shift; return whether there was any gain."""
+        return self.step(&column[0], &away_column[0])
 
-    cdef inline double own_curvature(self) noexcept nogil:
-        """Θ_ii of the best pair."""
-        return 2.0 * self.diagonal[self.best.row] + 1.0 / self.weight[self.best.row]
+    cdef bint find_step(self, double relative, double absolute) noexcept nogil:
+        """Find the pairs of the next step; return whether the point needs one."""
+        cdef double slope
+        self.find_vertex()
+        self.away = self.best
+        if self.pairwise:
+            self.find_away()
+        slope = self.scale * self.best_slope
+        if 2.0 * self.value - slope <= absolute:
+            return False
+        # W* ≥ g²/4W, see frank_wolfe.py
+        slope = max(slope, 0.0)
+        return self.value - 0.25 * slope * slope / self.value > relative * self.value
 
     cdef void find_vertex(self) noexcept nogil:
-        """Look first where the bound is smallest, then wherever it is below the best so far."""
-        cdef Py_ssize_t n = self.q * self.q, group, winner
-        cdef double smallest, found
+        """Search the group of smallest bound, then those with a bound below the best pair."""
+        cdef Py_ssize_t n = self.q * self.q, group, least = 0
+        cdef double smallest = INFINITY
         cdef double* bound = &self.bound[0]
-        # the first that is not above the smallest
-        winner = next_below(bound, 0, n, nextafter(least_of(bound, n), INFINITY))
-        bound[winner] = smallest = self.group_slope(winner)
-        group = next_below(bound, 0, n, smallest)
-        while group < n:
-            bound[group] = found = self.group_slope(group)
-            if found < smallest:
-                smallest = found
-                winner = group
-            group = next_below(bound, group + 1, n, smallest)
-        self.identify(winner, smallest)
+        for group in range(n):
+            if bound[group] < smallest:
+                smallest = bound[group]
+                least = group
+        self.best_slope = INFINITY
+        self.search(least)
+        for group in range(n):
+            if bound[group] < self.best_slope:
+                self.search(group)
 
-    cdef inline double group_slope(self, Py_ssize_t group) noexcept nogil:
-        cdef Py_ssize_t begin = self.start[group]
-        return smallest_slope(
-            &self.scores[self.ups[group], 0], &self.scores[self.downs[group], 0],
-            &self.ridge[4 * begin], &self.blocks[begin], self.start[group + 1] - begin,
-        )
-
-    cdef void identify(self, Py_ssize_t group, double slope) noexcept nogil:
-        """Which pair of the group has its smallest derivative."""
-        cdef int up = self.ups[group], down = self.downs[group]
-        cdef Py_ssize_t begin = self.start[group]
-        cdef Py_ssize_t at = find_slope(
-            &self.scores[up, 0], &self.scores[down, 0], &self.ridge[4 * begin],
-            &self.blocks[begin], self.start[group + 1] - begin, slope,
-        )
-        cdef int place = <int> (self.blocks[begin + at // 4] + at % 4)
-        self.best = Pair(self.rows[place], place, up, down, 4 * begin + at, slope)
+    cdef void search(self, Py_ssize_t group) noexcept nogil:
+        """Make the bound of a group exact; keep its best pair if that is better than ``best``."""
+        cdef Py_ssize_t p, found = self.first[group]
+        cdef const double* up = &self.scores[self.relevant[found], 0]
+        cdef const double* down = &self.scores[self.irrelevant[found], 0]
+        cdef double slope
+        cdef double* smallest = &self.bound[group]
+        smallest[0] = INFINITY
+        for p in range(found, self.first[group + 1]):
+            slope = up[self.row[p]] - down[self.row[p]] + self.ridge[p]
+            if slope < smallest[0]:
+                smallest[0] = slope
+                found = p
+        if smallest[0] < self.best_slope:
+            self.best_slope = smallest[0]
+            self.best = found
 
     cdef void find_away(self) noexcept nogil:
-        cdef Py_ssize_t a
-        cdef Pair* pair
-        cdef double largest = -INFINITY
+        cdef Py_ssize_t a, p
+        cdef double slope
+        self.away_slope = -INFINITY
         for a in range(self.n_active):
-            pair = &self.active[a]
-            pair.slope = (
-                self.scores[pair.up, pair.place] - self.scores[pair.down, pair.place]
-                + self.ridge[pair.index]
+            p = self.active[a]
+            slope = self.ridge[p] + (
+                self.scores[self.relevant[p], self.row[p]]
+                - self.scores[self.irrelevant[p], self.row[p]]
             )
-            if pair.slope > largest:
-                largest = pair.slope
+            if slope > self.away_slope:
+                self.away_slope = slope
+                self.away = p
                 self.away_position = a
-        self.away = self.active[self.away_position]
 
-    cdef void step(self, const double* column, const double* away_column) noexcept nogil:
+    cdef bint step(self, const double* column, const double* away_column) noexcept nogil:
+        """Do the step that was found; return whether there was anything to gain."""
         if self.pairwise:
-            self.pairwise_step(column, away_column)
-        else:
-            self.plain_step(column)
-            if self.scale < SMALLEST_SCALE:
-                self.multiply_out()
+            return self.pairwise_step(column, away_column)
+        return self.plain_step(column)
 
-    cdef void plain_step(self, const double* column) noexcept nogil:
+    cdef bint plain_step(self, const double* column) noexcept nogil:
         """α ← (1 − λ) α + λ e, with λ of Eq. 64 and W of Eq. 68."""
-        cdef double g = self.scale * self.best.slope, W = self.value
-        cdef double theta = self.own_curvature()
+        cdef double g = self.scale * self.best_slope, W = self.value
+        cdef double theta = self.own_curvature(self.best)
         cdef double curvature = theta - 2.0 * g + 2.0 * W
         cdef double length
-        self.stalled = not (2.0 * W - g) ** 2 > 2.0 * NEGLIGIBLE * W * curvature or 2.0 * W <= g
-        if self.stalled:
-            return
-        length = min((2.0 * W - g) / curvature, LONGEST)
+        if 2.0 * W <= g or (2.0 * W - g) ** 2 <= 2.0 * NEGLIGIBLE * W * curvature:
+            return False
+        # W is at most ½ min Θ_ii from the start on, so that only rounding makes a step longer than
+        # ½; with W − W* = h it falls to at most (1 − λ/2) h: scale is at least (h/h₀)³
+        length = min((2.0 * W - g) / curvature, 0.5)
         self.value = (
             (1.0 - length) ** 2 * W + length * (1.0 - length) * g + 0.5 * length * length * theta
         )
         self.scale = self.scale * (1.0 - length)
         self.add(self.best, length / self.scale)
         self.spread(self.best, column, length / self.scale)
+        return True
 
-    cdef void pairwise_step(
+    cdef bint pairwise_step(
         self, const double* column, const double* away_column,
     ) noexcept nogil:
-        """Move weight from the active pair of largest derivative to that of smallest."""
-        cdef Pair to = self.best
-        cdef Pair source = self.away
-        cdef double promise = source.slope - to.slope, length, curvature, common
-        common = (column[source.row] + self.shift) * (
-            (to.up == source.up) - (to.up == source.down)
-            - (to.down == source.up) + (to.down == source.down)
+        """Move weight from the active pair of largest derivative to the pair of smallest."""
+        cdef Py_ssize_t to = self.best, source = self.away
+        cdef int up = self.relevant[to], down = self.irrelevant[to]
+        cdef double gain = self.away_slope - self.best_slope, length, curvature, common
+        cdef double source_weight = self.weight[self.row[source]]
+        common = (column[self.row[source]] + self.shift) * (
+            (up == self.relevant[source]) - (up == self.irrelevant[source])
+            - (down == self.relevant[source]) + (down == self.irrelevant[source])
         )
-        curvature = (
-            2.0 * (self.diagonal[to.row] + self.diagonal[source.row]) - 2.0 * common
-            + 1.0 / self.weight[to.row] + 1.0 / self.weight[source.row]
-        )
-        self.stalled = (
-            to.index == source.index
-            or promise <= 0.0
-            or promise * promise <= 2.0 * NEGLIGIBLE * self.value * curvature
-        )
-        if self.stalled:
-            return
-        length = promise / curvature
-        if length >= self.ridge[source.index] * self.weight[source.row]:
-            length = self.ridge[source.index] * self.weight[source.row]
-            self.drop(self.away_position)
+        curvature = self.own_curvature(to) + self.own_curvature(source) - 2.0 * common
+        if to == source or gain <= 0.0 or (
+            gain * gain <= 2.0 * NEGLIGIBLE * self.value * curvature
+        ):
+            return False
+        length = gain / curvature
+        if length >= self.ridge[source] * source_weight:
+            length = self.ridge[source] * source_weight
+            self.ridge[source] = 0.0
+            self.n_active = self.n_active - 1
+            self.active[self.away_position] = self.active[self.n_active]
         else:
-            self.ridge[source.index] -= length / self.weight[source.row]
-        self.value = self.value - length * (promise - 0.5 * length * curvature)
+            self.ridge[source] -= length / source_weight
+        self.value = self.value - length * (gain - 0.5 * length * curvature)
         self.add(to, length)
         self.spread(to, column, length)
         self.spread(source, away_column, -length)
         # the source's α has fallen, and with it its own derivative
-        self.bound[source.up * self.q + source.down] -= length / self.weight[source.row]
+        self.bound[self.relevant[source] * self.q + self.irrelevant[source]] -= (
+            length / source_weight
+        )
+        return True
 
-    cdef void spread(self, Pair pair, const double* column, double length) noexcept nogil:
+    cdef inline double own_curvature(self, Py_ssize_t p) noexcept nogil:
+        """Θ_pp."""
+        return 2.0 * self.diagonal[self.row[p]] + 1.0 / self.weight[self.row[p]]
+
+    cdef void add(self, Py_ssize_t p, double alpha) noexcept nogil:
+        if self.ridge[p] == 0.0:
+            self.active[self.n_active] = p
+            self.n_active = self.n_active + 1
+        self.ridge[p] += alpha / self.weight[self.row[p]]
+
+    cdef void spread(self, Py_ssize_t p, const double* column, double length) noexcept nogil:
         """Scores and bounds after the pair's multiplier has grown by ``length``."""
-        cdef Py_ssize_t up = pair.up, down = pair.down, q = self.q, k
-        cdef double least, most
+        cdef Py_ssize_t up = self.relevant[p], down = self.irrelevant[p], q = self.q, i, k
+        cdef double least, most, change, shift = self.shift
         cdef double* bound = &self.bound[0]
-        if isnan(self.lowest[pair.row]):
-            self.find_extremes(pair.row, column)
-        least, most = self.lowest[pair.row], self.highest[pair.row]
+        cdef double* rising
+        cdef double* falling
+        if isnan(self.lowest[self.row[p]]):
+            self.find_extremes(self.row[p], column)
+        least, most = self.lowest[self.row[p]], self.highest[self.row[p]]
         if length < 0.0:
             # now the pair's own row is among those that fall
-            most = max(most, self.diagonal[pair.row])
+            most = max(most, self.diagonal[self.row[p]])
             up, down, length = down, up, -length
-        shift_scores(
-            &self.scores[up, 0], &self.scores[down, 0], column, &self.rows[0], length, self.shift,
-            self.rows.shape[0],
-        )
+        rising, falling = &self.scores[up, 0], &self.scores[down, 0]
+        for i in range(self.m):
+            change = length * (column[i] + shift)
+            rising[i] += change
+            falling[i] -= change
         for k in range(q):
             bound[up * q + k] += length * least
             bound[k * q + down] += length * least
@@ -473,32 +295,11 @@ cdef class Iterate:
             bound[k * q + up] -= length * most
 
     cdef void find_extremes(self, Py_ssize_t i, const double* column) noexcept nogil:
-        cdef double least, most, other_least, other_most
-        extremes(column, i, &least, &most)
-        extremes(column + i + 1, self.m - i - 1, &other_least, &other_most)
-        self.lowest[i] = self.shift + min(column[i], min(least, other_least))
-        self.highest[i] = self.shift + max(most, other_most)
-
-    cdef void add(self, Pair pair, double alpha) noexcept nogil:
-        if self.ridge[pair.index] == 0.0:
-            self.active[self.n_active] = pair
-            self.n_active = self.n_active + 1
-        self.ridge[pair.index] += alpha / self.weight[pair.row]
-
-    cdef void drop(self, Py_ssize_t position) noexcept nogil:
-        self.n_active = self.n_active - 1
-        self.ridge[self.active[position].index] = 0.0
-        self.active[position] = self.active[self.n_active]
-
-    cdef void multiply_out(self) noexcept nogil:
-        cdef Py_ssize_t a, k, i
-        for a in range(self.n_active - 1, -1, -1):
-            self.ridge[self.active[a].index] *= self.scale
-            if self.ridge[self.active[a].index] == 0.0:
-                self.drop(a)
-        for k in range(self.q):
-            for i in range(self.rows.shape[0]):
-                self.scores[k, i] *= self.scale
-        for k in range(self.q * self.q):
-            self.bound[k] *= self.scale
-        self.scale = 1.0
+        cdef double least = INFINITY, most = -INFINITY
+        cdef Py_ssize_t j
+        for j in range(self.m):
+            least = min(least, column[j])
+            if j != i:
+                most = max(most, column[j])
+        self.lowest[i] = self.shift + least
+        self.highest[i] = self.shift + most

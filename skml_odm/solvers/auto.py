@@ -1,7 +1,5 @@
 """Whatever reaches the tolerance soonest: block coordinate descent and Newton's method take turns.
 
-Large tolerances are first tried with greedy steps, where the loss allows them.
-
 Descent is unbeatable while it is fast, Newton's method where kernels are wide and C is large; which
 of the two a problem is, is hard to see beforehand. Descent goes first. When it promises to take
 long, Newton's method gets its turn, and if that is not done either, they alternate with growing
@@ -15,7 +13,6 @@ import numpy as np
 
 from .bcd import bcd_epochs
 from .directions import has_few_features, preparation
-from .greedy import greedy, suits_greedy
 from .iteration import conclude
 from .newton import newton_steps
 
@@ -47,14 +44,6 @@ def auto(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
     """
     if loss.shape[0] <= EXACT_ROWS:
         return newton_to_rounding(operator, loss, tol=tol, max_iter=max_iter, verbose=verbose)
-    if suits_greedy(operator, loss, tol):
-        try:
-            result = greedy(operator, loss, tol=tol, max_iter=max_iter, verbose=verbose)
-        except ArithmeticError:
-            # others may have more room
-            result = None
-        if result is not None and result.converged:
-            return result
     descent = Runner(
         bcd_epochs(operator, loss, tol=tol, random_state=random_state, verbose=verbose), max_iter
     )

@@ -14,19 +14,17 @@ Two lower bounds of the optimum W* are at hand, and the better one counts:
 - Any coefficients A bound the optimal value J of Rank-LSVM by P(A), and W* = 1/4J.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from . import _frank_wolfe
 from .iteration import Step, finish
 from .result import TINY, Result, Trace, relative_gap
 
-# One compiled call visits at most about this many label pairs, so that Ctrl-C is noticed soon.
-PAIRS_PER_CALL = 50_000_000
-
-# Scores are computed anew, and the better bound with them, after one step for each of their
-# entries; then whenever the number of steps has grown by a half, or by four for each entry.
-STEPS_PER_ENTRY = 4
-GROWTH = 0.5
+# Everything is computed anew after as many steps as there are scores, m·q, but at least this many:
+# where scores are few, a thousand steps take as long as that.
+MIN_STEPS = 1000
 
 
 def frank_wolfe(operator, loss, *, tol, max_iter, pairwise=False, absolute=0.0, verbose=0):
@@ -82,31 +80,17 @@ def frank_wolfe_steps(operator, loss, *, tol, max_iter, pairwise=False, absolute
             trace=trace.entries,
         )
     point = Point(operator, loss, pairwise)
-    per_call = steps_per_call(loss)
-    per_refresh = m * q
-    certificate = point.refresh()
-    n_iter = since = 0
-    last = False
-    while True:
-        if certificate.gap <= tol or certificate.promise <= absolute or last:
-            break
-        n = min(per_call, per_refresh - since, max_iter - n_iter)
-        done = point.advance(n, tol, absolute)
+    certificate = point.start()
+    n_iter, last = 0, False
+    while not (certificate.gap <= tol or certificate.promise <= absolute or last):
+        done = point.advance(min(max(MIN_STEPS, m * q), max_iter - n_iter), tol, absolute)
         n_iter += done
-        since += done
-        # fewer steps than asked for without an end in sight: rounding
-        last = n_iter >= max_iter or done == 0
-        certificate = point.estimate()
-        promising = certificate.gap <= tol or certificate.promise <= absolute
-        if promising or since >= per_refresh or last:
-            certificate = point.refresh()
-            since = 0
-            per_refresh = min(STEPS_PER_ENTRY * m * q, max(m * q, int(GROWTH * n_iter)))
+        certificate = point.refresh()
         trace.add(n_iter, certificate.value, certificate.difference)
+        # without any step and not at the end: only rounding is left
+        last = n_iter >= max_iter or done == 0
         if not last:
             last = yield Step(certificate.gap, 1 + 2 * done // (m * q))
-            if last and since:
-                certificate = point.refresh()
     return Result(
         coefficients=point.coefficients,
         intercept=operator.intercept * point.coefficients.sum(axis=0),
@@ -139,32 +123,45 @@ class Point:
     Attributes
     ----------
     coefficients, scores : ndarray of shape (m, q)
-        A and K A as of the last ``refresh``.
+        A and K A as of the last ``start`` or ``refresh``.
     """
 
     def __init__(self, operator, loss, pairwise):
         self.operator, self.loss = operator, loss
-        diagonal = operator.diagonal() + operator.intercept
-        self.iterate = first_point(loss, diagonal, operator.intercept, pairwise)
-        usable = np.flatnonzero(loss.n_pairs)
-        theta = 2.0 * diagonal[usable] + 1.0 / loss.weight[usable]
-        start = usable[np.argmin(theta)]
-        up, down = loss.order[start, [0, loss.n_relevant[start]]]
-        self.iterate.put(start, up, down, 1.0)
+        self.diagonal = operator.diagonal() + operator.intercept
+        self.pairs = group_pairs(loss)
+        self.iterate = _frank_wolfe.Iterate(
+            loss, self.pairs, self.diagonal, operator.intercept, pairwise
+        )
+
+    def start(self):
+        """Go to the first point."""
+        row = self.pairs.row
+        theta = 2.0 * self.diagonal[row] + 1.0 / self.loss.weight[row]
+        return self.place(np.array([np.argmin(theta)]), np.ones(1))
 
     def refresh(self):
         """Compute everything anew from the multipliers."""
-        self.coefficients, squares = self.iterate.coefficients()
+        return self.place(*self.iterate.multipliers())
+
+    def place(self, active, alpha):
+        """Go to the point with these pairs and multipliers; their sum is made 1."""
+        alpha = alpha / alpha.sum()
+        active, alpha = active[alpha > 0.0], alpha[alpha > 0.0]
+        row = self.pairs.row[active]
+        self.coefficients = np.zeros(self.loss.shape)
+        np.add.at(self.coefficients, (row, self.pairs.relevant[active]), alpha)
+        np.subtract.at(self.coefficients, (row, self.pairs.irrelevant[active]), alpha)
         self.scores = self.product()
         regulariser = np.vdot(self.coefficients, self.scores)
-        value = 0.5 * (regulariser + squares)
+        value = 0.5 * (regulariser + (alpha**2 / self.loss.weight[row]).sum())
         if not np.isfinite(value):
             raise FloatingPointError("the objective is not finite")
-        self.iterate.restart(self.scores, value)
+        self.iterate.restart(active, alpha, self.scores, value)
         # at the optimum A / 2W solves Rank-LSVM's problem
         size = 1.0 / (2.0 * value)
         rank_lsvm = self.loss.evaluate(size * self.scores)[0] + 0.5 * size**2 * regulariser
-        return Certificate(value, self.iterate.vertex()[3], rank_lsvm)
+        return Certificate(value, self.iterate.vertex()[1], rank_lsvm)
 
     def product(self):
         """K A; at the start one column of K says it all."""
@@ -174,48 +171,39 @@ class Point:
         column = self.operator.column(rows[0]) + self.operator.intercept
         return np.outer(column, self.coefficients[rows[0]])
 
-    def estimate(self):
-        """What the recursions since the last refresh say."""
-        return Certificate(self.iterate.value, self.iterate.vertex()[3])
-
     def advance(self, n, tol, absolute):
-        """Do up to n steps; return how many."""
+        """Do up to n steps, fewer where the point is good enough; return how many."""
         if self.operator.matrix is not None:
             return self.iterate.run(self.operator.matrix, n, tol, absolute)
         for done in range(n):
-            row, _, _, slope = self.iterate.vertex()
-            now = Certificate(self.iterate.value, slope)
-            if now.promise <= absolute or now.gap <= tol:
+            rows = self.iterate.next_rows(tol, absolute)
+            if rows is None:
                 return done
-            away = self.iterate.away_row()
-            column = self.operator.column(row)
-            self.iterate.move(column, column if away < 0 else self.operator.column(away))
-            if self.iterate.stalled:
+            columns = {row: self.operator.column(row) for row in rows}
+            if not self.iterate.move(*(columns[row] for row in rows)):
                 return done
         return n
 
 
-def steps_per_call(loss):
-    """How many steps one compiled call may do."""
-    return max(1, PAIRS_PER_CALL // (loss.shape[0] + int(loss.n_pairs.sum())))
+class GroupedPairs(NamedTuple):
+    """All label pairs, sorted by their two labels (k, l)."""
+
+    row: np.ndarray
+    relevant: np.ndarray
+    irrelevant: np.ndarray
+    first: np.ndarray
+    """Where the group q·k + l begins; one more entry for the end."""
 
 
-def first_point(loss, diagonal, shift, pairwise=False):
-    """Where all multipliers are zero; the diagonal is that of K, ``shift`` included."""
-    return _frank_wolfe.Iterate(
-        by_labels(loss, np.flatnonzero(loss.n_pairs)),
-        loss.order,
-        loss.n_relevant,
-        loss.weight,
-        diagonal,
-        float(shift),
-        pairwise,
-    )
-
-
-def by_labels(loss, rows):
-    """Some rows in an order that keeps those of the same labels together."""
-    relevant = np.empty((len(rows), loss.shape[1]), dtype=bool)
-    slots = np.arange(loss.shape[1]) < loss.n_relevant[rows, None]
-    np.put_along_axis(relevant, loss.order[rows], slots, axis=1)
-    return rows[np.lexsort(np.packbits(relevant, axis=1).T)].astype(np.intc)
+def group_pairs(loss):
+    """The pairs with a weight above zero."""
+    q = loss.shape[1]
+    usable = loss.n_pairs > 0
+    parts = []
+    for k in range(q):
+        rows = np.flatnonzero(loss.relevant[:, k] & usable)
+        label, place = np.nonzero(~loss.relevant[rows].T)
+        parts.append(np.array([rows[place], np.full(len(place), k), label], dtype=np.intc))
+    row, relevant, irrelevant = np.concatenate(parts, axis=1)
+    sizes = np.bincount(q * relevant + irrelevant, minlength=q * q)
+    return GroupedPairs(row, relevant, irrelevant, np.append(0, np.cumsum(sizes)))

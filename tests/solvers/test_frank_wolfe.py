@@ -3,8 +3,6 @@
 The explicit matrix Θ over all label pairs is what the solver never forms; here it is formed.
 """
 
-import itertools
-
 import numpy as np
 import pytest
 from problems import full_matrix, pair_rows, random_indicator
@@ -13,9 +11,8 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from skml_odm.estimators.rank_cvm import lowest_vertex, scaled
 from skml_odm.features.operators import KernelOperator, LinearOperator
 from skml_odm.problems.pairs import PairLoss
-from skml_odm.solvers import _frank_wolfe
 from skml_odm.solvers.auto import auto
-from skml_odm.solvers.frank_wolfe import Point, by_labels, frank_wolfe
+from skml_odm.solvers.frank_wolfe import Point, frank_wolfe, group_pairs
 from skml_odm.solvers.iteration import conclude
 from skml_odm.solvers.newton import newton
 
@@ -47,11 +44,19 @@ def all_pairs(loss):
     return [tuple(map(int, pair)) for pair in pair_rows(loss)]
 
 
-def multipliers(iterate, pairs):
+def labels_of(point):
+    """The solver's pairs, by position, as in ``all_pairs``."""
+    pairs = point.pairs
+    return list(
+        zip(pairs.row.tolist(), pairs.relevant.tolist(), pairs.irrelevant.tolist(), strict=True)
+    )
+
+
+def multipliers(point, pairs):
     """α of all pairs."""
-    *active, values = iterate.multipliers()
-    alpha = dict(zip(zip(*(part.tolist() for part in active), strict=True), values, strict=True))
-    assert alpha.keys() <= set(pairs)
+    active, values = point.iterate.multipliers()
+    labels = labels_of(point)
+    alpha = {labels[p]: value for p, value in zip(active, values, strict=True)}
     return np.array([alpha.get(pair, 0.0) for pair in pairs])
 
 
@@ -68,37 +73,28 @@ def explicit_theta(operator, loss):
 
 def check_state(point, theta, pairs):
     """Vertex and value of the recursions are those of the explicit gradient."""
-    alpha = multipliers(point.iterate, pairs)
+    alpha = multipliers(point, pairs)
     assert alpha.min() >= 0.0
     assert alpha.sum() == pytest.approx(1.0)
     gradient = theta @ alpha
-    row, up, down, slope = point.iterate.vertex()
+    vertex, slope = point.iterate.vertex()
     assert slope == pytest.approx(gradient.min(), rel=1e-8, abs=1e-10)
-    at = pairs.index((row, up, down))
+    at = pairs.index(labels_of(point)[vertex])
     assert gradient[at] == pytest.approx(gradient.min(), rel=1e-8, abs=1e-10)
     assert point.iterate.value == pytest.approx(0.5 * alpha @ theta @ alpha, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_every_pair_has_one_place_in_the_blocks(seed):
-    """And rows of the same labels stand together, so that no order has fewer label sets in turn."""
+def test_every_pair_is_in_the_group_of_its_labels(seed):
     _, loss = make_problem(seed, largest=90)
-    rows = by_labels(loss, np.flatnonzero(loss.n_pairs))
-    assert sorted(rows) == np.flatnonzero(loss.n_pairs).tolist()
-    sets = [frozenset(loss.order[i, : loss.n_relevant[i]].tolist()) for i in rows]
-    assert 1 + sum(a != b for a, b in itertools.pairwise(sets)) == len(set(sets))
-    start, blocks, ridge = _frank_wolfe.lay_out(rows, loss.order, loss.n_relevant)
+    pairs = group_pairs(loss)
     q = loss.shape[1]
     found = []
     for group in range(q * q):
-        places = blocks[start[group] : start[group + 1]]
-        assert np.all(places % 4 == 0) and np.all(np.diff(places) > 0)
-        taken = ridge.reshape(-1, 4)[start[group] : start[group + 1]] == 0.0
-        assert taken.any(axis=1).all()
-        at, lane = np.nonzero(taken)
-        found += [(int(rows[place]), group // q, group % q) for place in places[at] + lane]
-    assert np.isinf(ridge).sum() == len(ridge) - len(found)
+        rows = pairs.row[pairs.first[group] : pairs.first[group + 1]]
+        found += [(int(row), group // q, group % q) for row in rows]
     assert sorted(found) == sorted(all_pairs(loss))
+    assert found == list(zip(*map(np.ndarray.tolist, pairs[:3]), strict=True))
 
 
 @pytest.mark.parametrize("pairwise", [False, True])
@@ -110,10 +106,8 @@ def test_vertices_and_values_are_those_of_the_explicit_matrix(seed, pairwise):
     theta, _ = explicit_theta(operator, loss)
     pairs = all_pairs(loss)
     point = Point(operator, loss, pairwise)
-    free = np.flatnonzero(multipliers(point.iterate, pairs) == 0.0)
-    for at in rng.permutation(free)[: rng.integers(len(free) + 1)]:
-        point.iterate.put(*pairs[at], rng.exponential())
-    point.refresh()
+    active = rng.permutation(len(pairs))[: 1 + rng.integers(len(pairs))]
+    point.place(active, rng.exponential(size=len(active)))
     check_state(point, theta, pairs)
     for n in [1] * 25 + [50, 200]:
         point.advance(n, 1e-9, 0.0)
@@ -126,10 +120,10 @@ def test_certificate_and_coefficients_are_those_of_the_explicit_matrix(seed, pai
     operator, loss = make_problem(seed)
     theta, H = explicit_theta(operator, loss)
     point = Point(operator, loss, pairwise)
-    point.refresh()
+    point.start()
     point.advance(30, 0.0, 0.0)
     certificate = point.refresh()
-    alpha = multipliers(point.iterate, all_pairs(loss))
+    alpha = multipliers(point, all_pairs(loss))
     value, gradient = 0.5 * alpha @ theta @ alpha, theta @ alpha
     assert certificate.value == pytest.approx(value, rel=1e-12)
     assert certificate.promise == pytest.approx(2 * value - gradient.min(), rel=1e-6, abs=1e-12)
@@ -212,10 +206,10 @@ def test_the_papers_criterion(pairwise):
     )
     theta, _ = explicit_theta(operator, loss)
     point = Point(operator, loss, pairwise)
-    promises = [point.refresh().promise]
+    promises = [point.start().promise]
     while promises[-1] > 1e-3:
         point.advance(1, 1e-12, 1e-3)
-        alpha = multipliers(point.iterate, all_pairs(loss))
+        alpha = multipliers(point, all_pairs(loss))
         promises.append(alpha @ theta @ alpha - (theta @ alpha).min())
     assert result.n_iter == len(promises) - 1
 
@@ -255,12 +249,12 @@ def test_it_can_be_stopped_between_calls():
 
 @pytest.mark.parametrize("pairwise", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_results_are_computed_anew_wherever_a_call_ends(seed, pairwise, monkeypatch):
-    """Calls of one step: the same steps, and no stale scores at exit."""
+def test_results_do_not_depend_on_when_they_are_computed_anew(seed, pairwise, monkeypatch):
+    """After other numbers of steps: the same steps, and no stale scores at exit."""
     operator, loss = make_problem(seed)
     options = {"tol": 1e-12, "max_iter": 10**5, "pairwise": pairwise, "absolute": 1e-3}
     usual = frank_wolfe(operator, loss, **options)
-    monkeypatch.setattr("skml_odm.solvers.frank_wolfe.PAIRS_PER_CALL", 1)
+    monkeypatch.setattr("skml_odm.solvers.frank_wolfe.MIN_STEPS", 1)
     result = frank_wolfe(operator, loss, **options)
     assert result.n_iter == usual.n_iter
     np.testing.assert_allclose(result.scores, operator.product(result.coefficients), atol=1e-14)
