@@ -69,7 +69,8 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
     while True:
         primal, R = residual(loss, A, F)
         KR = operator.product(R)
-        difference = 0.5 * np.vdot(R, KR)
+        # below zero it is rounding, and what is lost is at least as much
+        difference = abs(0.5 * np.vdot(R, KR))
         enough = tol * primal
         is_near = last or min(previous - primal, difference) <= NEAR * enough
         if difference > enough and is_near and hasattr(loss, "proximal_points"):
