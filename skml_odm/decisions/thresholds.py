@@ -7,6 +7,7 @@ is the same for all labels of a row.
 """
 
 import numbers
+from functools import cached_property
 
 import numpy as np
 
@@ -144,14 +145,51 @@ class FixedThreshold:
         return self.value
 
 
-def make_threshold(threshold):
-    """The threshold object for an estimator's ``threshold`` parameter."""
+class ThresholdWhenUsed:
+    """A threshold that is fitted when it is first used: measures of rankings never use it.
+
+    Parameters
+    ----------
+    threshold
+        The threshold, not fitted.
+    data : tuple
+        The arguments of its ``fit``.
+    """
+
+    def __init__(self, threshold, data):
+        self.threshold, self.data = threshold, data
+        self.keeps_order = threshold.keeps_order
+
+    def __call__(self, scores):
+        return self._fitted(scores)
+
+    def __getattr__(self, name):
+        if name not in ("coef_", "intercept_", "values_", "value"):
+            # while it is being copied there is nothing to fit yet
+            raise AttributeError(name)
+        return getattr(self._fitted, name)
+
+    @cached_property
+    def _fitted(self):
+        return self.threshold.fit(*self.data)
+
+
+NAMED = {
+    "regression": RegressionThreshold,
+    "per-label": PerLabelThreshold,
+    "zero": lambda: FixedThreshold(0.0),
+}
+
+
+def check_threshold(name, threshold):
+    """Raise unless the value can be an estimator's parameter ``threshold``."""
     if isinstance(threshold, numbers.Real) and not isinstance(threshold, bool):
-        check_real("threshold", threshold, -np.inf)
-        return FixedThreshold(float(threshold))
-    check_choice("threshold", threshold, ("regression", "per-label", "zero"), or_else="a number")
-    return {
-        "regression": RegressionThreshold,
-        "per-label": PerLabelThreshold,
-        "zero": lambda: FixedThreshold(0.0),
-    }[threshold]()
+        check_real(name, threshold, -np.inf)
+    else:
+        check_choice(name, threshold, tuple(NAMED), or_else="a number")
+
+
+def make_threshold(threshold):
+    """The threshold object for an estimator's parameter ``threshold``."""
+    check_threshold("threshold", threshold)
+    return NAMED[threshold]() if isinstance(threshold, str) else FixedThreshold(float(threshold))
