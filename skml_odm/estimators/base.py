@@ -161,13 +161,42 @@ class KernelLabelRanker(KernelModel, LabelRanker):
     """Base of the estimators that score labels with a kernel and cut the scores with a threshold.
 
     A subclass is a :class:`~skml_odm.estimators.kernel_model.KernelModel` with, as a parameter or
-    an attribute, ``threshold``. It says if it ``needs_pairs`` of labels.
+    an attribute, ``threshold``. It says if it ``needs_pairs`` of labels. The constructor here is
+    for those that have no parameters of their own.
     """
 
     checks = KernelModel.checks | {"C": POSITIVE, "threshold": check_threshold}
     needs_pairs: ClassVar[bool] = True
-    C: Any
-    threshold: Any
+
+    def __init__(
+        self,
+        C=1.0,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        fit_intercept=True,
+        threshold="regression",
+        solver="auto",
+        tol=1e-3,
+        max_iter=2000,
+        random_state=None,
+        verbose=0,
+        cache_size=2000.0,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.threshold = threshold
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+        self.cache_size = cache_size
 
     def fit(self, X: Matrix, y: Matrix, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows X and their labels y.

@@ -53,8 +53,7 @@ class CSRL(RowLossRanker):
         Whether labels have an intercept. It is regularised: the kernel is in effect K + 1. The
         paper has none.
     {tol}
-    max_iter : int, default=...
-        Epochs and Newton steps at most; a ``ConvergenceWarning`` says when they do not suffice.
+    {max_epochs}
     {last_parameters}
 
     Attributes
@@ -68,8 +67,7 @@ class CSRL(RowLossRanker):
         Relative duality gap, computed from the final coefficients: the optimum is at least
         ``objective_ * (1 - dual_gap_)``. For a learned covariance this is the gap of the saddle
         point problem over R and the coefficients.
-    n_iter_ : int
-        Epochs and Newton steps done.
+    {n_iter_}
     {n_support_}
     {zero_threshold}
     {labels}

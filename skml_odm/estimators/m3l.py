@@ -30,8 +30,7 @@ class M3L(RowLossRanker):
     {kernel}
     {fit_intercept}
     {tol}
-    max_iter : int, default=...
-        Epochs and Newton steps at most; a ``ConvergenceWarning`` says when they do not suffice.
+    {max_epochs}
     {last_parameters}
 
     Attributes
@@ -40,8 +39,7 @@ class M3L(RowLossRanker):
         R.
     {model}
     {certificate}
-    n_iter_ : int
-        Epochs and Newton steps done.
+    {n_iter_}
     {n_support_}
     {zero_threshold}
     {labels}

@@ -19,7 +19,6 @@ SURROGATES = ("runner-up", "paper")
 EXPLICIT = 500
 
 
-@estimator_docs()
 class ClassProblem(NamedTuple):
     """The dual variables of a problem and its rows, both of which solvers change."""
 
@@ -28,6 +27,7 @@ class ClassProblem(NamedTuple):
     by_newton: bool
 
 
+@estimator_docs()
 class MCODM(KernelClassifier):
     """Multi-class optimal margin distribution machine.
 

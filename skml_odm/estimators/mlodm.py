@@ -21,10 +21,7 @@ class MLODM(PairLossRanker):
     Parameters
     ----------
     {C}
-    theta : float, default=...
-        Half-width θ of the interval of margins that cost nothing, in [0, 1].
-    mu : float, default=...
-        Weight μ of margins above the interval, in [0, 1]; 0 leaves a one-sided squared hinge loss.
+    {theta}
     {kernel}
     fit_intercept : bool, default=...
         Whether labels have an intercept b_k. It is regularised: the kernel is in effect K + 1.

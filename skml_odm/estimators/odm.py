@@ -50,7 +50,7 @@ class ODM(KernelClassifier):
         Signed coefficients of the training rows.
     {X_fit_}
     {certificate}
-    n_iter_ : int
+    {n_iter_}
     {n_support_}
     {features}
 

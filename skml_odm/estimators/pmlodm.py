@@ -8,14 +8,7 @@ from sklearn.utils import check_array, check_random_state
 
 from ..decisions.thresholds import make_threshold
 from ..utils.types import ArrayLike, Matrix, Self
-from ..utils.validation import (
-    COUNT,
-    NOT_NEGATIVE,
-    SHARE,
-    as_plain_numbers,
-    one_of,
-    usual_errors,
-)
+from ..utils.validation import COUNT, NOT_NEGATIVE, SHARE, as_plain_numbers, one_of, usual_errors
 from .base import KernelLabelRanker, without_complement
 from .candidates import Neighbourhood, Prototypes, largest_is_one
 from .disambiguation import Training, alternate, cross_fit, equal_weights
@@ -86,10 +79,7 @@ class PMLODM(KernelLabelRanker):
         Turns of the paper's method at most.
     n_neighbors : int, default=...
         Nearest neighbours that vote; not for ``confidence="cross-fitted"``.
-    theta : float, default=...
-        Half-width θ of the interval of margins that cost nothing, in [0, 1].
-    mu : float, default=...
-        Weight μ of margins above the interval, in [0, 1].
+    {theta}
     {kernel}
     fit_intercept : bool, default=...
         Whether labels have a regularised intercept b_k. The paper's model has none.
@@ -130,8 +120,7 @@ class PMLODM(KernelLabelRanker):
     n_iter_ : int
         Newton steps of the last model.
     {n_support_}
-    threshold_ : object
-        The fitted threshold; call it with scores.
+    {threshold_}
     {labels}
 
     References

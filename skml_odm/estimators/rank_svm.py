@@ -97,36 +97,6 @@ class RankSVM(KernelLabelRanker):
 
     checks = KernelLabelRanker.checks | {"solver": one_of(*SOLVERS)}
 
-    def __init__(
-        self,
-        C=1.0,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        fit_intercept=True,
-        threshold="regression",
-        solver="auto",
-        tol=1e-3,
-        max_iter=2000,
-        random_state=None,
-        verbose=0,
-        cache_size=2000.0,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.threshold = threshold
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-        self.cache_size = cache_size
-
     def make_problem(self, prepared):
         loss = HingeLoss(prepared.labels, self.C, prepared.sample_weight)
         return PairMultipliers(loss, bool(self.fit_intercept))

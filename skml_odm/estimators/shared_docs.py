@@ -22,6 +22,13 @@ COMMON = {
         C : float, default=...
             Weight of the loss against the regulariser; positive.
         """,
+    "theta": """
+        theta : float, default=...
+            Half-width θ of the interval of margins that cost nothing, in [0, 1].
+        mu : float, default=...
+            Weight μ of margins above the interval, in [0, 1]; 0 leaves a one-sided squared hinge
+            loss.
+        """,
     "fit_intercept": """
         fit_intercept : bool, default=...
             Whether labels have an intercept. It is regularised: the kernel is in effect K + 1.
@@ -35,6 +42,10 @@ COMMON = {
     "tol": """
         tol : float, default=...
             Relative duality gap to reach.
+        """,
+    "max_epochs": """
+        max_iter : int, default=...
+            Epochs and Newton steps at most; a ``ConvergenceWarning`` says when they do not suffice.
         """,
     "random_state": """
         random_state : int, RandomState instance or None, default=...
