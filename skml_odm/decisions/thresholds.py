@@ -185,11 +185,13 @@ def check_threshold(name, threshold):
     """Raise unless the value can be an estimator's parameter ``threshold``."""
     if isinstance(threshold, numbers.Real) and not isinstance(threshold, bool):
         check_real(name, threshold, -np.inf)
-    else:
+    elif not (isinstance(threshold, str) and threshold in NAMED):
         check_choice(name, threshold, tuple(NAMED), or_else="a number")
 
 
 def make_threshold(threshold):
     """The threshold object for an estimator's parameter ``threshold``."""
+    if isinstance(threshold, str) and threshold in NAMED:
+        return NAMED[threshold]()
     check_threshold("threshold", threshold)
-    return NAMED[threshold]() if isinstance(threshold, str) else FixedThreshold(float(threshold))
+    return FixedThreshold(float(threshold))

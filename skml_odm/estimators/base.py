@@ -22,7 +22,6 @@ from ..utils.types import ArrayLike, Matrix, NDArray, Self, csr_matrix
 from ..utils.validation import (
     POSITIVE,
     Target,
-    check_parameters,
     decode,
     validated_rows,
     validated_weights,
@@ -222,14 +221,14 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         X, target = self._validated_pair(X, y)
         if sample_weight is not None:
             sample_weight = validated_weights(sample_weight, X)
-        labels = target.indicator
-        if labels.shape[1] == 1 and self.needs_pairs:
+        prepared = Prepared(
+            X=X, target=target, sample_weight=sample_weight, labels=target.indicator, rows=X
+        )
+        if prepared.labels.shape[1] == 1 and self.needs_pairs:
             # one label alone has no pair: its complement takes the place of the second label
-            labels = np.hstack([labels, ~labels])
-        return Prepared(X=X, target=target, sample_weight=sample_weight, labels=labels, rows=X)
-
-    def accept(self, prepared, result):
-        return without_complement(super().accept(prepared, result), prepared.target)
+            prepared.labels = np.hstack([prepared.labels, ~prepared.labels])
+            prepared.n_scores = 1
+        return prepared
 
     def keep(
         self, prepared: Prepared, result: Result, *, copy: bool = True, threshold: Any = None
@@ -244,8 +243,8 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         # the kernel matrix is not needed any more
         prepared.operator = prepared.eigenvectors = None
         if threshold is None:
-            threshold = make_threshold(self.threshold)
-            threshold.fit(*self.threshold_data(prepared, result))
+            data = self.threshold_data(prepared, result)
+            threshold = make_threshold(self.threshold).fit(*data)
         self.threshold_ = threshold
         return self
 
@@ -271,15 +270,6 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         return prepared.target.indicator
 
 
-def without_complement(result, target):
-    """A result for the labels of the target, without the complement of a single one."""
-    n_labels = target.indicator.shape[1]
-    result.coefficients = result.coefficients[:, :n_labels]
-    result.intercept = result.intercept[:n_labels]
-    result.scores = result.scores[:, :n_labels]
-    return result
-
-
 class PairLossRanker(KernelLabelRanker):
     """Base of the estimators that minimise a :class:`~skml_odm.problems.pairs.PairLoss`.
 
@@ -299,8 +289,8 @@ class PairLossRanker(KernelLabelRanker):
         weight = prepared.sample_weight
         return PairLoss(prepared.labels, *self.loss_parameters, sample_weight=weight)
 
-    def minimise(self, prepared):
-        return minimise(self.solver, prepared.operator, prepared.problem, **self.solver_options())
+    def minimise(self, prepared, **options):
+        return minimise(self.solver, prepared.operator, prepared.problem, **options)
 
 
 class RowLossRanker(KernelLabelRanker):
@@ -310,8 +300,8 @@ class RowLossRanker(KernelLabelRanker):
     threshold = "zero"
     covariance: Any
 
-    def minimise(self, prepared):
-        return row_auto(prepared.operator, prepared.problem, **self.solver_options())
+    def minimise(self, prepared, **options):
+        return row_auto(prepared.operator, prepared.problem, **options)
 
     def accept(self, prepared, result):
         found = super().accept(prepared, result)

@@ -69,6 +69,8 @@ class Prepared:
         Those of the positive part of K if it was indefinite.
     problem
         What the solver takes besides the operator.
+    n_scores : int, optional
+        How many scores of the problem are the model's; None for all.
     """
 
     X: Any
@@ -81,6 +83,15 @@ class Prepared:
     operator: Any = None
     eigenvectors: NDArray | None = None
     problem: Any = None
+    n_scores: int | None = None
+
+    def own(self, result):
+        """The part of a result that is the model's."""
+        if self.n_scores is not None:
+            result.coefficients = result.coefficients[:, : self.n_scores]
+            result.intercept = result.intercept[: self.n_scores]
+            result.scores = result.scores[:, : self.n_scores]
+        return result
 
 
 class KernelValues(NamedTuple):
@@ -109,7 +120,7 @@ class KernelModel(BaseEstimator):
         return a ``Prepared`` with the input;
     ``make_problem(prepared)``
         return what the solver takes besides the operator;
-    ``minimise(prepared)``
+    ``minimise(prepared, **options)``
         return a :class:`~skml_odm.solvers.result.Result`.
     """
 
@@ -155,7 +166,8 @@ class KernelModel(BaseEstimator):
     def solve(self, prepared: Prepared) -> Result:
         """Solve the problem: the second step of a fit."""
         with self.within_precision():
-            return self.accept(prepared, self.minimise(prepared))
+            result = self.minimise(prepared, **self.solver_options())
+            return self.accept(prepared, result)
 
     def keep(self, prepared: Prepared, result: Result, *, copy: bool = True) -> Self:
         """Make a model of the result: the last step of a fit.
@@ -163,7 +175,9 @@ class KernelModel(BaseEstimator):
         Without ``copy`` the model keeps the training rows themselves, which nobody may change.
         """
         self._warn_unless_converged(result)
-        solution = for_original_kernel(result.coefficients, prepared.eigenvectors)
+        solution = result.coefficients
+        if prepared.eigenvectors is not None:
+            solution = for_original_kernel(solution, prepared.eigenvectors)
         weights = self._weights(prepared, solution)
         coefficients = solution
         if prepared.counted is not None:
@@ -235,7 +249,7 @@ class KernelModel(BaseEstimator):
     def accept(self, prepared, result):
         """The result of a solver, checked against the zero model, as that of the estimator."""
         at_zero = self.value_at_zero(prepared)
-        return accepted(result, prepared.operator, at_zero, tol=self.tol)
+        return prepared.own(accepted(result, prepared.operator, at_zero, tol=self.tol))
 
     def value_at_zero(self, prepared):
         """The objective of the zero model."""
@@ -329,12 +343,12 @@ class KernelModel(BaseEstimator):
 
     def _validated(self, X, reset):
         X = validated_rows(self, X, reset=reset, **self._accepted())
-        if reset:
+        if reset and self.kernel == "precomputed":
             self._check_square(X)
         return X
 
     def _check_square(self, X):
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+        if X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"X must be a square kernel matrix for kernel='precomputed'; got shape {X.shape}."
             )

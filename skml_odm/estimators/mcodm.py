@@ -195,10 +195,10 @@ class MCODM(KernelClassifier):
         options["rng"] = check_random_state(options.pop("random_state"))
         return {**options, "max_outer_iter": self.max_outer_iter}
 
-    def minimise(self, prepared):
+    def minimise(self, prepared, **options):
         rows, blocks, by_newton = prepared.problem
         solve = newton if by_newton else descend
-        return solve(rows, blocks, **self.solver_options())
+        return solve(rows, blocks, **options)
 
     def accept(self, prepared, result):
         rows = prepared.problem.rows

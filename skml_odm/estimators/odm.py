@@ -118,8 +118,8 @@ class ODM(KernelClassifier):
         labels = np.column_stack([prepared.labels == 0, prepared.labels == 1])
         return PairLoss(labels, *self.loss_parameters, sample_weight=shares(prepared))
 
-    def minimise(self, prepared):
-        return auto(prepared.operator, prepared.problem, **self.solver_options())
+    def minimise(self, prepared, **options):
+        return auto(prepared.operator, prepared.problem, **options)
 
     def accept(self, prepared, result):
         result = super().accept(prepared, result)

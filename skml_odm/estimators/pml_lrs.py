@@ -9,7 +9,15 @@ from sklearn.utils.validation import check_is_fitted
 from ..decisions.thresholds import check_threshold, make_threshold
 from ..solvers.low_rank_sparse import low_rank_sparse
 from ..utils.types import Matrix, NDArray, Self
-from ..utils.validation import COUNT, NOT_NEGATIVE, POSITIVE, check_bool, check_verbose, forget
+from ..utils.validation import (
+    COUNT,
+    NOT_NEGATIVE,
+    POSITIVE,
+    check_bool,
+    check_parameters,
+    check_verbose,
+    forget,
+)
 from ..utils.warn import warn_user
 from .base import LabelRanker
 from .shared_docs import estimator_docs
@@ -125,7 +133,7 @@ class PMLLRS(LabelRanker):
         self
         """
         forget(self)
-        self._validate_params()
+        check_parameters(self)
         threshold = make_threshold(self.threshold)
         X, target = self._validated_pair(X, y)
         try:

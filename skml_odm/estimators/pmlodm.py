@@ -9,7 +9,7 @@ from sklearn.utils import check_array, check_random_state
 from ..decisions.thresholds import make_threshold
 from ..utils.types import ArrayLike, Matrix, Self
 from ..utils.validation import COUNT, NOT_NEGATIVE, SHARE, as_plain_numbers, one_of, usual_errors
-from .base import KernelLabelRanker, without_complement
+from .base import KernelLabelRanker
 from .candidates import Neighbourhood, Prototypes, largest_is_one
 from .disambiguation import Training, alternate, cross_fit, equal_weights
 from .shared_docs import estimator_docs
@@ -221,11 +221,9 @@ class PMLODM(KernelLabelRanker):
     def make_problem(self, prepared):
         return CandidateLabels(prepared.labels)
 
-    def minimise(self, prepared):
+    def minimise(self, prepared, *, random_state, **options):
         problem, X, precomputed = prepared.problem, prepared.rows, self.kernel == "precomputed"
-        train = Training(
-            prepared.operator, self.theta, self.mu, self.tol, self.max_iter, self.verbose
-        )
+        train = Training(prepared.operator, self.theta, self.mu, **options)
         indicator, found = problem.indicator, problem.given
         prototypes = Prototypes(X, indicator.shape[1], precomputed)
         if found is None and self.confidence == "paper":
@@ -236,7 +234,8 @@ class PMLODM(KernelLabelRanker):
         else:
             certain = None
             if found is None:
-                found, certain = self._confidences(train, X, indicator), indicator
+                rng = check_random_state(random_state)
+                found, certain = self._confidences(train, X, indicator, rng), indicator
             result = train(found, equal_weights(found, self.C, certain), certain)
             prototypes.update(found)
         problem.confidences, problem.prototypes = found, prototypes.points
@@ -244,12 +243,12 @@ class PMLODM(KernelLabelRanker):
 
     def accept(self, prepared, result):
         # training has compared it with the zero model
-        return without_complement(result, prepared.target)
+        return prepared.own(result)
 
     def keep(self, prepared, result, **options):
-        problem, n_labels = prepared.problem, prepared.target.indicator.shape[1]
-        self.confidences_ = problem.confidences[:, :n_labels]
-        self.prototypes_ = problem.prototypes[:n_labels]
+        problem = prepared.problem
+        self.confidences_ = problem.confidences[:, : prepared.n_scores]
+        self.prototypes_ = problem.prototypes[: prepared.n_scores]
         self.objective_history_ = problem.history
         self.n_outer_iter_ = problem.n_turns
         self.confidence_solver_ = problem.solver
@@ -281,12 +280,11 @@ class PMLODM(KernelLabelRanker):
             )
         return confidences
 
-    def _confidences(self, train, X, indicator):
+    def _confidences(self, train, X, indicator, rng):
         """Confidences from votes or from unseen scores."""
         if self.confidence == "neighbours":
             votes = Neighbourhood(X, self.n_neighbors, self.kernel == "precomputed")
             return largest_is_one(votes.smooth(indicator) * indicator)
-        rng = check_random_state(self.solver_options()["random_state"])
         return cross_fit(train, indicator, self.C, N_FOLDS, rng)
 
     def _alternate(self, train, neighbourhood, prototypes, indicator):
@@ -312,4 +310,4 @@ class PMLODM(KernelLabelRanker):
     def _labels_to_cut(self, prepared):
         if self.confidence == "paper" and prepared.problem.given is None:
             return prepared.target.indicator
-        return prepared.problem.confidences[:, : prepared.target.indicator.shape[1]] >= CREDIBLE
+        return prepared.problem.confidences[:, : prepared.n_scores] >= CREDIBLE

@@ -8,7 +8,6 @@ import numpy as np
 from ..solvers.acceptance import rounding_of_values
 from ..solvers.frank_wolfe import frank_wolfe
 from ..utils.validation import one_of
-from .base import without_complement
 from .rank_lsvm import RankLSVM
 from .shared_docs import estimator_docs
 
@@ -89,10 +88,9 @@ class RankCVM(RankLSVM):
         "solver": one_of("auto", "newton", "frank-wolfe", "pairwise"),
     }
 
-    def minimise(self, prepared):
+    def minimise(self, prepared, **options):
         if self.solver in ("auto", "newton"):
-            return super().minimise(prepared)
-        options = self.solver_options()
+            return super().minimise(prepared, **options)
         del options["random_state"]
         n_pairs = max(1, int(prepared.problem.n_pairs.sum()))
         options["max_iter"] = int(self.max_iter) * n_pairs
@@ -112,7 +110,7 @@ class RankCVM(RankLSVM):
             rounding = rounding_of_values(coefficients, operator, loss.at_zero)
             result.rounding = 4.0 * result.primal * rounding
             result.converged = result.gap <= self.tol
-        return without_complement(result, prepared.target)
+        return prepared.own(result)
 
 
 def lowest_vertex(operator, loss):

@@ -101,8 +101,8 @@ class RankSVM(KernelLabelRanker):
         loss = HingeLoss(prepared.labels, self.C, prepared.sample_weight)
         return PairMultipliers(loss, bool(self.fit_intercept))
 
-    def minimise(self, prepared):
-        state, options = prepared.problem, self.solver_options()
+    def minimise(self, prepared, **options):
+        state = prepared.problem
         if self.solver == "auto":
             options["state"] = state
         if self.solver not in RANDOMISED:

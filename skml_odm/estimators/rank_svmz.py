@@ -139,9 +139,8 @@ class RankSVMz(KernelLabelRanker):
     def value_at_zero(self, prepared):
         return prepared.problem.sum()
 
-    def minimise(self, prepared):
-        operator, options = prepared.operator, self.solver_options()
-        seed = options.pop("random_state")
+    def minimise(self, prepared, *, random_state, **options):
+        operator = prepared.operator
         is_linear = isinstance(operator, LinearOperator)
         by_libsvm = self.solver == "libsvm" or (
             self.solver == "auto" and not is_linear and self.fit_intercept
@@ -151,7 +150,7 @@ class RankSVMz(KernelLabelRanker):
                 raise self._no_room(prepared.rows)
             start = from_libsvm
         elif is_linear:
-            start = partial(from_liblinear, random_state=check_random_state(seed))
+            start = partial(from_liblinear, random_state=check_random_state(random_state))
         else:
             start = from_zero
         return binary_svms(

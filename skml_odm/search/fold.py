@@ -92,7 +92,7 @@ def _results(work, task, X, y, sample_weight, sources):
     if work.weighs_scores:
         for_scorer["sample_weight"] = _safe_indexing(sample_weight, task.test)
     matrices = FoldMatrices(sources, task.train, task.test)
-    stages = Stages(work.estimator, X_train, y_train, X_test, matrices)
+    stages = Stages(work.estimator, X_train, y_train, X_test)
     by_predictions = work.by_predictions
     last: tuple = (None, None)
     for parameters in task.candidates:
@@ -104,7 +104,7 @@ def _results(work, task, X, y, sample_weight, sources):
         }
         try:
             model, rows = stages.prepare(parameters)
-            cache = stages.cache_for(model)
+            cache = stages.cache_for(model, matrices)
             fit = model.fit if cache is None else partial(cache.fit, model)
             fit(rows, y_train, **for_fit)
         except Exception:
@@ -168,7 +168,7 @@ def failed_scores(scorer, error_score):
 class Stages:
     """A candidate's steps before the model, fitted anew only when their parameters change."""
 
-    def __init__(self, estimator, X_train, y_train, X_test, matrices):
+    def __init__(self, estimator, X_train, y_train, X_test):
         self.estimator = estimator
         self.template = clone(estimator)
         self.names: Any = None
@@ -177,7 +177,6 @@ class Stages:
         self.candidate: Any = None
         self.fitted_steps: list = []
         self.known: Any = None
-        self.matrices = matrices
         self.cache: Any = None
 
     def prepare(self, parameters):
@@ -231,14 +230,13 @@ class Stages:
             setattr(model, name, value if isinstance(value, PLAIN) else clone(value, safe=False))
         return model
 
-    def cache_for(self, model):
+    def cache_for(self, model, matrices):
         """What fits a model to these rows step by step; None for models that have no steps."""
         if not fits_in_steps(model):
             return None
         if self.cache is None:
-            # the matrices are those of rows that no step has changed
-            matrices = self.matrices
             if isinstance(self.estimator, Pipeline):
+                # the matrices are those of rows that no step has changed
                 matrices = FoldMatrices({}, matrices.train, matrices.test)
             self.cache = FoldCache(self.rows[1], matrices)
         return self.cache

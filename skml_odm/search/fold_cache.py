@@ -130,16 +130,16 @@ class FoldCache:
         self.problem = prepared.problem
 
     def _solve(self, model, prepared):
-        problem, operator = prepared.problem, prepared.operator
+        problem, operator, options = prepared.problem, prepared.operator, model.solver_options()
         if isinstance(problem, ClassProblem) and problem.by_newton:
             self.path = self.path or MultiClassPath()
-            return self.path.minimise(problem.rows, problem.blocks, **model.solver_options())
+            return self.path.minimise(problem.rows, problem.blocks, **options)
         if minimises_pair_loss(model) and follows_path(model, operator):
             self.path = self.path or PairPath(operator)
-            result = self.path.minimise(problem, **model.solver_options())
+            result = self.path.minimise(problem, **options)
             self.serial = self.path.serial
             return result
-        return model.minimise(prepared)
+        return model.minimise(prepared, **options)
 
     def _threshold(self, model, prepared, result):
         """The threshold, fitted when it is used; the same one for the same solution."""
