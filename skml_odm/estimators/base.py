@@ -22,6 +22,7 @@ from ..utils.types import ArrayLike, Matrix, NDArray, Self, csr_matrix
 from ..utils.validation import (
     POSITIVE,
     Target,
+    check_parameters,
     decode,
     validated_rows,
     validated_weights,

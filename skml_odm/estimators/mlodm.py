@@ -75,7 +75,8 @@ class MLODM(PairLossRanker):
     True
     """
 
-    checks = PairLossRanker.checks | {"theta": SHARE, "mu": SHARE, "solver": one_of(*SOLVERS)}
+    solvers = tuple(SOLVERS)
+    checks = PairLossRanker.checks | {"theta": SHARE, "mu": SHARE, "solver": one_of(*solvers)}
 
     def __init__(
         self,

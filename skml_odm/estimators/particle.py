@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils.types import Matrix, NDArray, Self
-from ..utils.validation import COUNT, POSITIVE, SHARE, check_parameters, check_real, forget, one_of
+from ..utils.validation import COUNT, POSITIVE, SHARE, check_real, forget, one_of
 from .base import LabelRanker
 from .propagation import credible_labels, nearest_rows, propagate, reconstruction_weights
 from .shared_docs import estimator_docs
@@ -138,7 +138,7 @@ class Particle(LabelRanker):
         self
         """
         forget(self)
-        check_parameters(self)
+        self._validate_params()
         X, target = self._validated_pair(X, y)
         candidates = target.indicator
         neighbours, distances = nearest_rows(X, self.n_neighbors)

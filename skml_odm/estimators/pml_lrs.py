@@ -14,7 +14,6 @@ from ..utils.validation import (
     NOT_NEGATIVE,
     POSITIVE,
     check_bool,
-    check_parameters,
     check_verbose,
     forget,
 )
@@ -133,7 +132,7 @@ class PMLLRS(LabelRanker):
         self
         """
         forget(self)
-        check_parameters(self)
+        self._validate_params()
         threshold = make_threshold(self.threshold)
         X, target = self._validated_pair(X, y)
         try:

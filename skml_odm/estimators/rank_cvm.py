@@ -84,9 +84,8 @@ class RankCVM(RankLSVM):
     True
     """
 
-    checks = RankLSVM.checks | {
-        "solver": one_of("auto", "newton", "frank-wolfe", "pairwise"),
-    }
+    solvers = ("auto", "newton", "frank-wolfe", "pairwise")
+    checks = RankLSVM.checks | {"solver": one_of(*solvers)}
 
     def minimise(self, prepared, **options):
         if self.solver in ("auto", "newton"):

@@ -69,4 +69,5 @@ class RankLSVM(PairLossRanker):
     True
     """
 
-    checks = PairLossRanker.checks | {"solver": one_of("auto", "newton", "bcd")}
+    solvers: tuple[str, ...] = ("auto", "newton", "bcd")
+    checks = PairLossRanker.checks | {"solver": one_of(*solvers)}

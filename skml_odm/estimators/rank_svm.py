@@ -95,7 +95,8 @@ class RankSVM(KernelLabelRanker):
     True
     """
 
-    checks = KernelLabelRanker.checks | {"solver": one_of(*SOLVERS)}
+    solvers = tuple(SOLVERS)
+    checks = KernelLabelRanker.checks | {"solver": one_of(*solvers)}
 
     def make_problem(self, prepared):
         loss = HingeLoss(prepared.labels, self.C, prepared.sample_weight)

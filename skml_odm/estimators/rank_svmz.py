@@ -87,7 +87,8 @@ class RankSVMz(KernelLabelRanker):
     True
     """
 
-    checks = KernelLabelRanker.checks | {"solver": one_of("auto", "libsvm", "liblinear")}
+    solvers = ("auto", "libsvm", "liblinear")
+    checks = KernelLabelRanker.checks | {"solver": one_of(*solvers)}
     needs_pairs = False
     threshold = "zero"
 
