@@ -116,16 +116,16 @@ class FoldCache:
         if last is not None and minimises_pair_loss(model):
             # other parameters have the same label pairs
             prepared.problem = last.with_parameters(*model.loss_parameters)
-        else:
-            prepared.problem = model.make_problem(prepared)
-            # small problems are solved to rounding, wherever they begin
-            if (
-                hasattr(prepared.problem, "start_from")
-                and prepared.operator.shape[0] > EXACT_ROWS
-                and last is not None
-                and last.can_start(prepared.problem)
-            ):
-                prepared.problem.start_from(last, prepared.operator)
+            return
+        prepared.problem = model.make_problem(prepared)
+        # small problems are solved to rounding, wherever they begin
+        if (
+            hasattr(prepared.problem, "start_from")
+            and prepared.operator.shape[0] > EXACT_ROWS
+            and last is not None
+            and last.can_start(prepared.problem)
+        ):
+            prepared.problem.start_from(last, prepared.operator)
         # solvers of row problems and of hinge losses leave their solution in it
         self.problem = prepared.problem
 

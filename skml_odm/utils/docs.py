@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from textwrap import dedent
 
 # A line that has nothing but the name of a part in braces.
 PLACEHOLDER = re.compile(r"^( *)\{(\w+)\}$", re.MULTILINE)
@@ -19,7 +20,7 @@ def documented(**parts):
 
     def fill_part(match):
         indent, name = match.groups()
-        lines = PLACEHOLDER.sub(fill_part, inspect.cleandoc(parts[name])).split("\n")
+        lines = PLACEHOLDER.sub(fill_part, dedent(parts[name]).strip()).split("\n")
         return "\n".join(indent + line if line else "" for line in lines)
 
     def decorate(cls):
