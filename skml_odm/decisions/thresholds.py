@@ -6,12 +6,11 @@ fitted to scores in units of the margin that label pairs were to have. ``keeps_o
 is the same for all labels of a row.
 """
 
-import numbers
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
-from ..utils.validation import check_choice, check_real
+from ..utils.validation import check_choice_or_number
 
 # How far beyond the outermost score a cut lies: half of the margin that pairs are trained to have.
 HALF_MARGIN = 0.5
@@ -181,12 +180,8 @@ NAMED = {
 }
 
 
-def check_threshold(name, threshold):
-    """Raise unless the value can be an estimator's parameter ``threshold``."""
-    if isinstance(threshold, numbers.Real) and not isinstance(threshold, bool):
-        check_real(name, threshold, -np.inf)
-    elif not (isinstance(threshold, str) and threshold in NAMED):
-        check_choice(name, threshold, tuple(NAMED), or_else="a number")
+# the check of an estimator's parameter
+check_threshold = partial(check_choice_or_number, allowed=tuple(NAMED))
 
 
 def make_threshold(threshold):

@@ -77,7 +77,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         y = numbers_of_objects(as_plain_array(y, "y"))
         with usual_errors("X"):
             X, y = validate_data(self, as_plain_numbers(X), y, **self._accepted())
-        self._check_square(X)
+        if self.kernel == "precomputed":
+            self._check_square(X)
         X = canonical(X) if sparse.issparse(X) else X
         check_classification_targets(y)
         weight = None if sample_weight is None else validated_weights(sample_weight, X)

@@ -343,12 +343,12 @@ class KernelModel(BaseEstimator):
 
     def _validated(self, X, reset):
         X = validated_rows(self, X, reset=reset, **self._accepted())
-        if reset:
+        if reset and self.kernel == "precomputed":
             self._check_square(X)
         return X
 
     def _check_square(self, X):
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+        if X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"X must be a square kernel matrix for kernel='precomputed'; got shape {X.shape}."
             )

@@ -55,14 +55,7 @@ class M3L(RowLossRanker):
 
     Examples
     --------
-    >>> from skml_odm import M3L
-    >>> from skml_odm.datasets import load_digit_attributes
-    >>> X, y = load_digit_attributes(return_X_y=True)
-    >>> model = M3L(C=10.0, random_state=0).fit(X[:500], y[:500])
-    >>> model.predict(X[500:502]).shape
-    (2, 7)
-    >>> bool(model.dual_gap_ <= 1e-3)
-    True
+    {example}
     """
 
     def __init__(

@@ -42,10 +42,7 @@ class MLODM(PairLossRanker):
     ----------
     {model}
     {certificate}
-    {n_iter_}
-    {n_support_}
-    {threshold_}
-    {labels}
+    {fitted}
 
     Notes
     -----
@@ -65,14 +62,7 @@ class MLODM(PairLossRanker):
 
     Examples
     --------
-    >>> from skml_odm import MLODM
-    >>> from skml_odm.datasets import load_digit_attributes
-    >>> X, y = load_digit_attributes(return_X_y=True)
-    >>> model = MLODM(C=10.0, random_state=0).fit(X[:500], y[:500])
-    >>> model.predict(X[500:502]).shape
-    (2, 7)
-    >>> bool(model.dual_gap_ <= 1e-3)
-    True
+    {example}
     """
 
     solvers = tuple(SOLVERS)

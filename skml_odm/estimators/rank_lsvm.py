@@ -37,10 +37,7 @@ class RankLSVM(PairLossRanker):
     ----------
     {model}
     {certificate}
-    {n_iter_}
-    {n_support_}
-    {threshold_}
-    {labels}
+    {fitted}
 
     See Also
     --------
@@ -59,14 +56,7 @@ class RankLSVM(PairLossRanker):
 
     Examples
     --------
-    >>> from skml_odm import RankLSVM
-    >>> from skml_odm.datasets import load_digit_attributes
-    >>> X, y = load_digit_attributes(return_X_y=True)
-    >>> model = RankLSVM(C=10.0, random_state=0).fit(X[:500], y[:500])
-    >>> model.predict(X[500:502]).shape
-    (2, 7)
-    >>> bool(model.dual_gap_ <= 1e-3)
-    True
+    {example}
     """
 
     solvers: tuple[str, ...] = ("auto", "newton", "bcd")

@@ -15,7 +15,7 @@ def documented(**parts):
 
     A line ``{name}`` becomes the part of that name, indented like the line. Parts may have such
     lines, too. In a line ``name : type, default=...`` the dots become the default of that parameter
-    of the constructor.
+    of the constructor, and ``{class_name}`` is the name of the class everywhere.
     """
 
     def fill_part(match):
@@ -32,7 +32,8 @@ def documented(**parts):
                 value = parameters[match[2]].default
                 return match[1] + (f'"{value}"' if isinstance(value, str) else repr(value))
 
-            cls.__doc__ = DEFAULT.sub(fill_default, PLACEHOLDER.sub(fill_part, cls.__doc__))
+            filled = DEFAULT.sub(fill_default, PLACEHOLDER.sub(fill_part, cls.__doc__))
+            cls.__doc__ = filled.replace("{class_name}", cls.__name__)
         return cls
 
     return decorate

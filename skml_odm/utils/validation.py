@@ -54,6 +54,14 @@ def check_choice(name, value, allowed, or_else=""):
         raise ValueError(f"{name} must be one of {names}; got {value!r}.")
 
 
+def check_choice_or_number(name, value, allowed):
+    """Raise unless ``value`` is one of the allowed strings or a finite number."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        check_real(name, value, -np.inf)
+    else:
+        check_choice(name, value, allowed, or_else="a number")
+
+
 def check_bool(name, value):
     """Raise unless ``value`` is True or False."""
     if not isinstance(value, bool | np.bool_):
