@@ -257,8 +257,6 @@ class KernelLabelRanker(KernelModel, LabelRanker):
     def label_scores(self, X: Matrix) -> NDArray[np.float64]:
         return self._scores_and_rounding(X)[0]
 
-    label_scores.__doc__ = LabelRanker.label_scores.__doc__
-
     def _decision(self, X):
         decision, rounding = self._scores_and_rounding(X)
         decision -= self.threshold_(decision)
