@@ -178,7 +178,7 @@ class KernelModel(BaseEstimator):
         solution = result.coefficients
         if prepared.eigenvectors is not None:
             solution = for_original_kernel(solution, prepared.eigenvectors)
-        weights = self._weights(prepared, solution)
+        weights = self._weights(prepared, result, solution)
         coefficients = solution
         if prepared.counted is not None:
             coefficients = np.zeros((prepared.X.shape[0], solution.shape[1]))
@@ -315,7 +315,7 @@ class KernelModel(BaseEstimator):
         """The training rows that kernel values are computed with; None for given values."""
         return getattr(self, "X_fit_", None)
 
-    def _weights(self, prepared, coefficients):
+    def _weights(self, prepared, result, coefficients):
         """Weights (features × scores) of a linear model; None for other kernels."""
         if isinstance(prepared.operator, LinearOperator):
             return prepared.operator.weights(coefficients)

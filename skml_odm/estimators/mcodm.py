@@ -19,7 +19,7 @@ SURROGATES = ("runner-up", "paper")
 EXPLICIT = 500
 
 
-class ClassProblem(NamedTuple):
+class ClassSetup(NamedTuple):
     """The dual variables of a problem and its rows, both of which solvers change."""
 
     rows: Any
@@ -188,7 +188,7 @@ class MCODM(KernelClassifier):
         cost = 2.0 * self.C / (1.0 - self.theta) ** 2 * shares(prepared)
         lower, upper = 1.0 - self.theta, 1.0 + self.theta
         blocks = make_blocks(rows, prepared.labels, cost, lower, upper, self.mu, k, moving)
-        return ClassProblem(rows, blocks, by_newton)
+        return ClassSetup(rows, blocks, by_newton)
 
     def solver_options(self):
         options = super().solver_options()
@@ -217,7 +217,7 @@ class MCODM(KernelClassifier):
         self.n_outer_iter_ = result.n_outer
         return self
 
-    def _weights(self, prepared, coefficients):
+    def _weights(self, prepared, result, coefficients):
         if self.kernel != "linear":
             return None
         weights = prepared.problem.rows.weights[:-1]

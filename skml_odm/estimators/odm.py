@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from ..problems.pairs import PairLoss
-from ..solvers.auto import auto
+from ..solvers.choice import minimise
 from .classifier import KernelClassifier, shares
 from .shared_docs import estimator_docs
 
@@ -119,7 +119,7 @@ class ODM(KernelClassifier):
         return PairLoss(labels, *self.loss_parameters, sample_weight=shares(prepared))
 
     def minimise(self, prepared, **options):
-        return auto(prepared.operator, prepared.problem, **options)
+        return minimise("auto", prepared.operator, prepared.problem, **options)
 
     def accept(self, prepared, result):
         result = super().accept(prepared, result)

@@ -11,7 +11,7 @@ from typing import Any
 from ..decisions.thresholds import ThresholdWhenUsed, make_threshold
 from ..estimators.base import KernelLabelRanker
 from ..estimators.kernel_model import KernelModel, KernelValues
-from ..estimators.mcodm import ClassProblem
+from ..estimators.mcodm import ClassSetup
 from ..solvers.auto import EXACT_ROWS
 from ..solvers.features import has_few_features
 from ..solvers.multiclass_path import MultiClassPath
@@ -131,7 +131,7 @@ class FoldCache:
 
     def _solve(self, model, prepared):
         problem, operator, options = prepared.problem, prepared.operator, model.solver_options()
-        if isinstance(problem, ClassProblem) and problem.by_newton:
+        if isinstance(problem, ClassSetup) and problem.by_newton:
             self.path = self.path or MultiClassPath()
             return self.path.minimise(problem.rows, problem.blocks, **options)
         if minimises_pair_loss(model) and follows_path(model, operator):
