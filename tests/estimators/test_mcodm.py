@@ -332,7 +332,7 @@ def test_a_fit_that_fails_leaves_no_model(machine, kernel, monkeypatch):
         "within double precision": lambda: model.fit(X, y + 5),
     }
 
-    def overflow(*arguments):
+    def overflow(*arguments, **options):
         raise FloatingPointError("too large")
 
     for message, fail in failures.items():
