@@ -33,7 +33,7 @@ def add_candidate_noise(Y, n_noisy, random_state=None):
            [1, 1, 1]])
     """
     check_real("n_noisy", n_noisy, 0, integer=True)
-    check_seed(random_state)
+    check_seed("random_state", random_state)
     target = Target(Y)
     if target.container == "column":
         raise ValueError("Y must have a column per label; got a one-dimensional Y.")

@@ -6,11 +6,11 @@ fitted to scores in units of the margin that label pairs were to have. ``keeps_o
 is the same for all labels of a row.
 """
 
-import numbers
+from functools import cached_property, partial
 
 import numpy as np
 
-from ..utils.validation import check_choice, check_real
+from ..utils.validation import check_choice_or_number
 
 # How far beyond the outermost score a cut lies: half of the margin that pairs are trained to have.
 HALF_MARGIN = 0.5
@@ -144,14 +144,49 @@ class FixedThreshold:
         return self.value
 
 
+class ThresholdWhenUsed:
+    """A threshold that is fitted when it is first used: measures of rankings never use it.
+
+    Parameters
+    ----------
+    threshold
+        The threshold, not fitted.
+    data : tuple
+        The arguments of its ``fit``.
+    """
+
+    def __init__(self, threshold, data):
+        self.threshold, self.data = threshold, data
+        self.keeps_order = threshold.keeps_order
+
+    def __call__(self, scores):
+        return self._fitted(scores)
+
+    def __getattr__(self, name):
+        if name not in ("coef_", "intercept_", "values_", "value"):
+            # while it is being copied there is nothing to fit yet
+            raise AttributeError(name)
+        return getattr(self._fitted, name)
+
+    @cached_property
+    def _fitted(self):
+        return self.threshold.fit(*self.data)
+
+
+NAMED = {
+    "regression": RegressionThreshold,
+    "per-label": PerLabelThreshold,
+    "zero": lambda: FixedThreshold(0.0),
+}
+
+
+# the check of an estimator's parameter
+check_threshold = partial(check_choice_or_number, allowed=tuple(NAMED))
+
+
 def make_threshold(threshold):
-    """The threshold object for an estimator's ``threshold`` parameter."""
-    if isinstance(threshold, numbers.Real) and not isinstance(threshold, bool):
-        check_real("threshold", threshold, -np.inf)
-        return FixedThreshold(float(threshold))
-    check_choice("threshold", threshold, ("regression", "per-label", "zero"), or_else="a number")
-    return {
-        "regression": RegressionThreshold,
-        "per-label": PerLabelThreshold,
-        "zero": lambda: FixedThreshold(0.0),
-    }[threshold]()
+    """The threshold object for an estimator's parameter ``threshold``."""
+    if isinstance(threshold, str) and threshold in NAMED:
+        return NAMED[threshold]()
+    check_threshold("threshold", threshold)
+    return FixedThreshold(float(threshold))

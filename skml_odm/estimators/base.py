@@ -4,8 +4,8 @@ An estimator of this package describes a learning problem; everything around it 
 """
 
 import inspect
-from collections.abc import Collection
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -13,26 +13,32 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from skmultilearn.base import MLClassifierBase
 
-from ..decisions.thresholds import make_threshold
-from ..features.kernels import for_original_kernel
-from ..features.operators import LinearOperator
+from ..decisions.thresholds import check_threshold, make_threshold
+from ..problems.pairs import PairLoss
+from ..solvers.choice import minimise
+from ..solvers.result import Result
+from ..solvers.row_auto import row_auto
+from ..utils.types import ArrayLike, Matrix, NDArray, Self, csr_matrix
 from ..utils.validation import (
+    POSITIVE,
     Target,
-    check_choice,
+    check_parameters,
     decode,
-    forget,
     validated_rows,
     validated_weights,
 )
-from .kernel_model import KernelModel
+from .kernel_model import KernelModel, Prepared
 
 
 class LabelRanker(MLClassifierBase):
     """Base of all estimators: what the host and scikit-learn expect around a learning problem.
 
-    A subclass defines ``fit``, which starts with ``_validated_pair`` and ends with ``_remember``,
-    ``label_scores``, and either an attribute ``threshold_`` or a ``_decision`` of its own.
+    A subclass lists ``checks`` of its parameters, and defines ``fit``, which starts with
+    ``_validated_pair`` and ends with ``_remember``, ``label_scores``, and either an attribute
+    ``threshold_`` or a ``_decision`` of its own.
     """
+
+    checks: ClassVar[dict[str, Callable]]
 
     @property
     def copyable_attrs(self):
@@ -52,7 +58,7 @@ class LabelRanker(MLClassifierBase):
         tags.input_tags.sparse = True
         return tags
 
-    def decision_function(self, X):
+    def decision_function(self, X: Matrix) -> NDArray[np.float64]:
         """Scores minus thresholds: a label is predicted where this is positive.
 
         It is never positive for a label that no training row has.
@@ -69,7 +75,7 @@ class LabelRanker(MLClassifierBase):
         decision[:, self._unseen] = np.minimum(decision[:, self._unseen], 0.0)
         return decision[:, 0] if self._container == "column" else decision
 
-    def predict(self, X):
+    def predict(self, X: Matrix) -> NDArray | csr_matrix:
         """Predict the labels of rows.
 
         Parameters
@@ -85,7 +91,22 @@ class LabelRanker(MLClassifierBase):
         decision = self.decision_function(X)
         return decode(decision.reshape(len(decision), -1) > 0, self.classes_, self._container)
 
-    def ranking_scores(self, X):
+    def label_scores(self, X: Matrix) -> NDArray[np.float64]:
+        """Scores of all labels: the larger, the more relevant.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to score, or their kernel values with the training rows if
+            ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+        """
+        raise NotImplementedError
+
+    def ranking_scores(self, X: Matrix) -> NDArray[np.float64]:
         """Scores that rank the labels of a row as ``decision_function`` does.
 
         Labels that no training row has are ranked by their scores, too.
@@ -106,6 +127,10 @@ class LabelRanker(MLClassifierBase):
         scores = self.label_scores(X)
         scores -= self.threshold_(scores)
         return scores
+
+    def _validate_params(self):
+        """Raise for values of parameters that no fit accepts; named as in scikit-learn."""
+        check_parameters(self)
 
     def _validated(self, X, reset):
         order = None if sparse.issparse(X) else "C"
@@ -135,20 +160,45 @@ class LabelRanker(MLClassifierBase):
 class KernelLabelRanker(KernelModel, LabelRanker):
     """Base of the estimators that score labels with a kernel and cut the scores with a threshold.
 
-    A subclass has the parameters of a :class:`~skml_odm.estimators.kernel_model.KernelModel`, a
-    ``solver`` if it lists the names of several ``solvers`` and, as a parameter or an attribute,
-    ``threshold``. It says if it ``needs_pairs`` of labels, and defines
-
-    ``_check_parameters()``
-        raise for invalid values of further parameters;
-    ``_solve(X, operator, indicator, sample_weight)``
-        return a :class:`~skml_odm.solvers.result.Result`.
+    A subclass is a :class:`~skml_odm.estimators.kernel_model.KernelModel` with, as a parameter or
+    an attribute, ``threshold``. It says if it ``needs_pairs`` of labels. The constructor here is
+    for those that have no parameters of their own.
     """
 
-    solvers: ClassVar[Collection[str]] = ()
+    checks = KernelModel.checks | {"C": POSITIVE, "threshold": check_threshold}
     needs_pairs: ClassVar[bool] = True
 
-    def fit(self, X, y, sample_weight=None):
+    def __init__(
+        self,
+        C=1.0,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        fit_intercept=True,
+        threshold="regression",
+        solver="auto",
+        tol=1e-3,
+        max_iter=2000,
+        random_state=None,
+        verbose=0,
+        cache_size=2000.0,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.threshold = threshold
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+        self.cache_size = cache_size
+
+    def fit(self, X: Matrix, y: Matrix, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows X and their labels y.
 
         Parameters
@@ -165,54 +215,47 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
+        prepared = self.prepare(X, y, sample_weight)
+        return self.keep(prepared, self.solve(prepared))
 
-    def _fit(self, X, y, sample_weight=None):
-        forget(self)
-        self._validate_params()
-        threshold = make_threshold(self.threshold)
-        X, target = self._sharing.validated_pair(self, X, y)
+    def check_data(self, X, y, sample_weight=None):
+        X, target = self._validated_pair(X, y)
         if sample_weight is not None:
             sample_weight = validated_weights(sample_weight, X)
-        self._kernel = self._sharing.kernel(self, X, sample_weight)
-        indicator = target.indicator
-        n_labels = indicator.shape[1]
-        # One label alone has no pair: its complement takes the place of the second label.
-        alone = n_labels == 1 and self.needs_pairs
-        pairs = np.hstack([indicator, ~indicator]) if alone else indicator
-        with self._within_precision():
-            operator, eigenvectors = self._sharing.operator(self, X)
-            result = self._solve(X, operator, pairs, sample_weight)
-        self._warn_unless_converged(result)
-
-        coefficients = for_original_kernel(result.coefficients[:, :n_labels], eigenvectors)
-        weights = None
-        if isinstance(operator, LinearOperator):
-            weights = operator.weights(coefficients)
-        self._keep(X, result, coefficients, result.intercept[:n_labels], weights)
-        # the kernel matrix is not needed any more; thresholds are
-        del operator, eigenvectors
-        self._remember(target, sample_weight)
-        scores, labels = result.scores[:, :n_labels], self._labels_to_cut(indicator)
-        self.threshold_ = self._sharing.threshold(
-            self, threshold, scores, labels, sample_weight, result.margin
+        prepared = Prepared(
+            X=X, target=target, sample_weight=sample_weight, labels=target.indicator, rows=X
         )
+        if prepared.labels.shape[1] == 1 and self.needs_pairs:
+            # one label alone has no pair: its complement takes the place of the second label
+            prepared.labels = np.hstack([prepared.labels, ~prepared.labels])
+            prepared.n_scores = 1
+        return prepared
+
+    def keep(
+        self, prepared: Prepared, result: Result, *, copy: bool = True, threshold: Any = None
+    ) -> Self:
+        """Make a model of the result: the last step of a fit.
+
+        Without ``copy`` the model keeps the training rows themselves, which nobody may change.
+        ``threshold`` is the fitted threshold if that is known.
+        """
+        super().keep(prepared, result, copy=copy)
+        self._remember(prepared.target, prepared.sample_weight)
+        # the kernel matrix is not needed any more
+        prepared.operator = prepared.eigenvectors = None
+        if threshold is None:
+            data = self.threshold_data(prepared, result)
+            threshold = make_threshold(self.threshold).fit(*data)
+        self.threshold_ = threshold
         return self
 
-    def label_scores(self, X):
-        """Scores of all labels: the larger, the more relevant.
+    def threshold_data(self, prepared, result):
+        """What thresholds are fitted to: scores, labels, weights of rows, and the margin."""
+        labels = self._labels_to_cut(prepared)
+        return result.scores, labels, prepared.sample_weight, result.margin
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to score, or their kernel values with the training rows if
-            ``kernel="precomputed"``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels)
-        """
-        return self._kernel_scores(X)
+    def label_scores(self, X: Matrix) -> NDArray[np.float64]:
+        return self._scores_and_rounding(X)[0]
 
     def _decision(self, X):
         decision, rounding = self._scores_and_rounding(X)
@@ -221,15 +264,51 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         decision[np.abs(decision) <= rounding[:, None]] = 0.0
         return decision
 
-    def _check_common_parameters(self):
-        self._check_kernel_model_parameters()
-        if self.solvers:
-            check_choice("solver", self.solver, tuple(self.solvers))
-        make_threshold(self.threshold)
-
-    def _check_parameters(self):
-        pass
-
-    def _labels_to_cut(self, indicator):
+    def _labels_to_cut(self, prepared):
         """The labels that thresholds are fitted to."""
-        return indicator
+        return prepared.target.indicator
+
+
+class PairLossRanker(KernelLabelRanker):
+    """Base of the estimators that minimise a :class:`~skml_odm.problems.pairs.PairLoss`.
+
+    A subclass has a parameter ``solver``.
+    """
+
+    theta: Any = 0.0
+    mu: Any = 0.0
+    solver: Any
+
+    @property
+    def loss_parameters(self) -> tuple[float, float, float]:
+        """C, θ and μ of the loss."""
+        return self.C, self.theta, self.mu
+
+    def make_problem(self, prepared):
+        weight = prepared.sample_weight
+        return PairLoss(prepared.labels, *self.loss_parameters, sample_weight=weight)
+
+    def minimise(self, prepared, **options):
+        return minimise(self.solver, prepared.operator, prepared.problem, **options)
+
+
+class RowLossRanker(KernelLabelRanker):
+    """Base of the estimators that minimise a :class:`~skml_odm.problems.rows.RowLoss`."""
+
+    needs_pairs = False
+    threshold = "zero"
+    covariance: Any
+
+    def minimise(self, prepared, **options):
+        return row_auto(prepared.operator, prepared.problem, **options)
+
+    def accept(self, prepared, result):
+        found = super().accept(prepared, result)
+        if found is not result:
+            found.covariance = prepared.problem.covariance_at_zero
+        return found
+
+    def keep(self, prepared, result, **options):
+        super().keep(prepared, result, **options)
+        self.covariance_ = result.covariance
+        return self

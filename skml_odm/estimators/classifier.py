@@ -3,43 +3,56 @@
 The host's problem transformations want such a classifier inside, not one of its own.
 """
 
+from functools import partial
+from typing import Any, NamedTuple
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from ..utils.types import ArrayLike, Matrix, NDArray, Self
 from ..utils.validation import (
+    POSITIVE,
+    SHARE,
     as_plain_array,
     as_plain_numbers,
     canonical,
     check_real,
-    forget,
     numbers_of_objects,
     usual_errors,
     validated_weights,
 )
-from .kernel_model import KernelModel
+from .kernel_model import KernelModel, Prepared
 
 # θ above which it is named where a problem is beyond double precision: 1/(1−θ)² is above 10⁴.
 STEEP = 0.99
 
 
+class Classes(NamedTuple):
+    """What predictions need to know of y."""
+
+    classes: NDArray
+
+
 class KernelClassifier(ClassifierMixin, KernelModel):
     """Base of the classifiers with one score per class, or one in all for two classes.
 
-    A subclass has the parameters of a :class:`~skml_odm.estimators.kernel_model.KernelModel`,
-    ``theta`` and ``mu``, and defines
-
-    ``_check_parameters()``
-        raise for invalid values of further parameters;
-    ``_solve(X, codes, weight)``
-        fit to class numbers and row weights that add up to 1, all positive; return a
-        :class:`~skml_odm.solvers.result.Result` and, for a linear kernel, the weights
-        (features × scores). Two classes have one score.
+    A subclass is a :class:`~skml_odm.estimators.kernel_model.KernelModel` with parameters
+    ``theta`` and ``mu``. Its problem is about the rows of positive weight.
     """
 
-    def fit(self, X, y, sample_weight=None):
+    checks = KernelModel.checks | {
+        "C": POSITIVE,
+        "theta": partial(check_real, low=0, high=1, open_high=True),
+        "mu": SHARE,
+    }
+    C: Any
+    theta: Any
+    mu: Any
+
+    def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows X and their classes y.
 
         Parameters
@@ -57,46 +70,47 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
+        prepared = self.prepare(X, y, sample_weight)
+        return self.keep(prepared, self.solve(prepared))
 
-    def _fit(self, X, y, sample_weight):
-        forget(self)
-        self._validate_params()
+    def check_data(self, X, y, sample_weight=None):
         y = numbers_of_objects(as_plain_array(y, "y"))
         with usual_errors("X"):
             X, y = validate_data(self, as_plain_numbers(X), y, **self._accepted())
-        self._check_square(X)
+        if self.kernel == "precomputed":
+            self._check_square(X)
         X = canonical(X) if sparse.issparse(X) else X
         check_classification_targets(y)
-        weight = validated_weights(sample_weight, X)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        counted = np.flatnonzero(weight)
-        n_seen = len(np.unique(codes[counted]))
+        weight = None if sample_weight is None else validated_weights(sample_weight, X)
+        classes, codes = np.unique(y, return_inverse=True)
+        rows, counted = X, None
+        if weight is not None and not weight.all():
+            counted = np.flatnonzero(weight)
+            codes = codes[counted]
+            rows = X[np.ix_(counted, counted)] if self.kernel == "precomputed" else X[counted]
+        n_seen = len(np.unique(codes))
         if n_seen < 2:
             raise ValueError(
                 f"y must have at least two classes in rows of positive weight; got {n_seen} class."
             )
-        self._check_classes(y)
-        self._kernel = self._sharing.kernel(self, X, None if sample_weight is None else weight)
-        result, weights = self._solved(X, codes, weight, counted)
-        self._warn_unless_converged(result)
-
-        coefficients = np.zeros((X.shape[0], result.coefficients.shape[1]))
-        coefficients[counted] = result.coefficients
-        self._keep(X, result, coefficients, result.intercept, weights)
-        return result
-
-    def _solved(self, X, codes, weight, counted):
-        """Solve for the rows that count."""
-        if len(counted) < len(weight):
-            X = X[np.ix_(counted, counted)] if self.kernel == "precomputed" else X[counted]
-            codes, weight = codes[counted], weight[counted]
-        if not np.isfinite(weight.sum()):
+        self._check_classes(classes, y)
+        if weight is not None and not np.isfinite(weight.sum()):
             raise ValueError("sample_weight must have a finite sum; it has not.")
-        with self._within_precision():
-            return self._solve(X, codes, weight / weight.sum())
+        return Prepared(
+            X=X,
+            target=Classes(classes),
+            sample_weight=weight,
+            labels=codes,
+            rows=rows,
+            counted=counted,
+        )
 
-    def decision_function(self, X):
+    def keep(self, prepared, result, **options):
+        super().keep(prepared, result, **options)
+        self.classes_ = prepared.target.classes
+        return self
+
+    def decision_function(self, X: Matrix) -> NDArray[np.float64]:
         """Scores of the classes.
 
         Parameters
@@ -110,10 +124,10 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
             For two classes the score of the second minus that of the first.
         """
-        scores = self._kernel_scores(X)
+        scores = self._scores_and_rounding(X)[0]
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict(self, X):
+    def predict(self, X: Matrix) -> NDArray:
         """Predict the class of rows.
 
         Parameters
@@ -128,16 +142,17 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         chosen = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
         return self.classes_[chosen]
 
-    def _check_common_parameters(self):
-        self._check_kernel_model_parameters()
-        check_real("theta", self.theta, 0, 1, open_high=True)
-        check_real("mu", self.mu, 0, 1)
-
     def _steep_parameters(self):
         return (*super()._steep_parameters(), *(("theta",) if self.theta > STEEP else ()))
 
-    def _check_parameters(self):
-        pass
+    def _check_classes(self, classes, y):
+        """Raise for classes that the classifier cannot learn."""
 
-    def _check_classes(self, y):
-        pass
+
+def shares(prepared):
+    """Weights of the rows of a problem, which add up to 1."""
+    m = len(prepared.labels)
+    if prepared.sample_weight is None:
+        return np.full(m, 1.0 / m)
+    weight = prepared.sample_weight
+    return (weight if prepared.counted is None else weight[prepared.counted]) / weight.sum()

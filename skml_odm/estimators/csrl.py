@@ -1,15 +1,14 @@
 """CSRL and CSRL+R: calibrated separation ranking (paper 002)."""
 
-import warnings
-
 import numpy as np
 
 from ..problems.covariance import LabelCovariance, LearnedCovariance, check_covariance
 from ..problems.rows import SeparationLoss
-from ..solvers.acceptance import accepted
-from ..solvers.row_auto import row_auto
-from ..utils.validation import check_choice, check_real
-from .base import KernelLabelRanker
+from ..utils.validation import POSITIVE, check_choice, one_of
+from ..utils.warn import warn_user
+from .base import RowLossRanker
+from .kernel_model import KernelModel
+from .shared_docs import estimator_docs
 
 # A decision value within TIED of zero tells little, where the loss asks for 1. At beta from 0.01 to
 # 10, with either kernel, up to 42 % are on emotions, scene, yeast, birds and genbase; it is 72 % on
@@ -18,7 +17,8 @@ TIED = 0.01
 MOSTLY = 0.5
 
 
-class CSRL(KernelLabelRanker):
+@estimator_docs()
+class CSRL(RowLossRanker):
     """Calibrated separation ranking, with label covariances if wanted.
 
     Learns a score s_l for every label and one more, s_0, for a dummy label, so that on every
@@ -37,74 +37,40 @@ class CSRL(KernelLabelRanker):
 
     Parameters
     ----------
-    beta : float, default=1.0
+    beta : float, default=...
         Weight of the regulariser against the loss; positive.
-    covariance : None, "learn" or array-like, default=None
+    covariance : None, "learn" or array-like, default=...
         Covariance R of the label models: the identity, learned, or given as a positive
         semidefinite matrix of shape (n_labels + 1, n_labels + 1), the dummy last. A matrix of
         shape (n_labels, n_labels) leaves the dummy alone (1 on the diagonal, 0 beside it).
-    alpha : float, default=10.0
+    alpha : float, default=...
         What keeps a learned covariance close to the identity; positive.
-    dummy : {"adaptive", "zero"}, default="adaptive"
+    dummy : {"adaptive", "zero"}, default=...
         Whether the dummy's score is learned or 0 everywhere. Without a dummy to learn, R has a
         row per label only.
-    kernel : str or callable, default="rbf"
-        "linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed", or a function of
-        two matrices that returns the kernel values between their rows. A matrix that is not
-        positive semidefinite is replaced by its positive part, with a warning.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of "rbf", "poly", "sigmoid" and "laplacian": 1 / (n_features · X.var()),
-        1 / n_features, or the number.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=0.0
-        Constant term of "poly" and "sigmoid".
-    fit_intercept : bool, default=False
+    {kernel}
+    fit_intercept : bool, default=...
         Whether labels have an intercept. It is regularised: the kernel is in effect K + 1. The
         paper has none.
-    tol : float, default=1e-3
-        Relative duality gap to reach.
-    max_iter : int, default=10000
-        Epochs and Newton steps at most; a ``ConvergenceWarning`` says when they do not suffice.
-    random_state : int, RandomState instance or None, default=None
-        Order in which rows are visited. None is a fixed order:
-        two fits with the same arguments give the same model.
-    verbose : int, default=0
-        Print a line with the gap for each epoch and Newton round if positive.
-    cache_size : float, default=2000.0
-        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
-        is computed anew, a few rows at a time, whenever it is needed.
+    {tol}
+    {max_epochs}
+    {last_parameters}
 
     Attributes
     ----------
     covariance_ : ndarray
         R.
-    dual_coef_ : ndarray of shape (n_samples, n_labels)
-        Coefficients of the training rows; scores are K(x, X) times them, plus the intercepts.
-    intercept_ : ndarray of shape (n_labels,)
-        Zero without intercept.
-    coef_ : ndarray of shape (n_labels, n_features)
-        Weights; only with ``kernel="linear"``.
-    X_fit_ : ndarray or CSR matrix
-        The training rows; not with a linear or precomputed kernel.
+    {model}
     objective_ : float
         Value of the objective.
     dual_gap_ : float
         Relative duality gap, computed from the final coefficients: the optimum is at least
-        ``objective_ * (1 - dual_gap_)``. For a learned
-        covariance this is the gap of the saddle point problem over R and the coefficients.
-    n_iter_ : int
-        Epochs and Newton steps done.
-    n_support_ : int
-        Training rows with a coefficient other than zero.
-    threshold_ : object
-        The threshold zero.
-    classes_ : ndarray
-        Label numbers, or the class values of a one-dimensional y.
-    n_labels_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only if X has string column names.
+        ``objective_ * (1 - dual_gap_)``. For a learned covariance this is the gap of the saddle
+        point problem over R and the coefficients.
+    {n_iter_}
+    {n_support_}
+    {zero_threshold}
+    {labels}
 
     See Also
     --------
@@ -133,10 +99,13 @@ class CSRL(KernelLabelRanker):
     True
     """
 
-    needs_pairs = False
-    threshold = "zero"
+    checks = KernelModel.checks | {
+        "beta": POSITIVE,
+        "alpha": POSITIVE,
+        "dummy": one_of("adaptive", "zero"),
+    }
     trade_off = "beta"
-    ease = "raise beta"
+    remedy = "raise beta"
 
     def __init__(
         self,
@@ -170,29 +139,18 @@ class CSRL(KernelLabelRanker):
         self.verbose = verbose
         self.cache_size = cache_size
 
-    def _check_parameters(self):
-        check_real("alpha", self.alpha, 0, open_low=True)
-        check_choice("dummy", self.dummy, ("adaptive", "zero"))
+    def _validate_params(self):
+        super()._validate_params()
         if isinstance(self.covariance, str):
             check_choice("covariance", self.covariance, ("learn",), or_else="None or a matrix")
 
-    def _solve(self, X, operator, indicator, sample_weight):
-        covariance = self._covariance(indicator.shape[1])
-        loss = SeparationLoss(indicator, self.beta, covariance, sample_weight)
-        result = row_auto(
-            operator,
-            self._sharing.begun(operator, loss),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=self._seed,
-            verbose=self.verbose,
-        )
-        result = accepted(
-            result, operator, loss.at_zero, tol=self.tol, covariance=loss.covariance_at_zero
-        )
-        self.covariance_ = result.covariance
+    def make_problem(self, prepared):
+        covariance = self._covariance(prepared.labels.shape[1])
+        return SeparationLoss(prepared.labels, self.beta, covariance, prepared.sample_weight)
+
+    def keep(self, prepared, result, **options):
         self._warn_if_tied(result.scores)
-        return result
+        return super().keep(prepared, result, **options)
 
     def _warn_if_tied(self, decision):
         """Say so where the loss has told few labels from the dummy label.
@@ -201,13 +159,11 @@ class CSRL(KernelLabelRanker):
         """
         tied = np.mean(np.abs(decision) <= TIED) if decision.size else 0.0
         if tied > MOSTLY:
-            warnings.warn(
+            warn_user(
                 f"CSRL hardly tells labels from the dummy label: {tied:.0%} of the training rows' "
                 f"decision values are within {TIED} of zero, where the loss asks for 1. Expect "
                 f"many wrong labels. Lower beta={self.beta!r}, try another value of "
-                f"dummy={self.dummy!r}, or use RankSVMz or MLODM.",
-                UserWarning,
-                stacklevel=4,
+                f"dummy={self.dummy!r}, or use RankSVMz or MLODM."
             )
 
     def _covariance(self, n_labels):

@@ -1,16 +1,17 @@
 """mcODM: the multi-class optimal margin distribution machine (paper 004)."""
 
-from typing import Any, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..features.kernels import for_original_kernel
 from ..solvers.acceptance import accepted
 from ..solvers.multiclass import FeatureRows, KernelRows, LinearRows, descend, make_blocks
 from ..solvers.multiclass_directions import DIRECT, suits_descent
-from ..utils.validation import check_choice, check_real
-from .classifier import KernelClassifier
+from ..solvers.multiclass_newton import newton
+from ..utils.validation import COUNT, one_of
+from .classifier import KernelClassifier, shares
+from .shared_docs import estimator_docs
 
 SOLVERS = ("auto", "newton", "descent")
 SURROGATES = ("runner-up", "paper")
@@ -18,6 +19,15 @@ SURROGATES = ("runner-up", "paper")
 EXPLICIT = 500
 
 
+class ClassSetup(NamedTuple):
+    """The dual variables of a problem and its rows, both of which solvers change."""
+
+    rows: Any
+    blocks: Any
+    by_newton: bool
+
+
+@estimator_docs()
 class MCODM(KernelClassifier):
     """Multi-class optimal margin distribution machine.
 
@@ -32,51 +42,34 @@ class MCODM(KernelClassifier):
 
     Parameters
     ----------
-    C : float, default=1024.0
+    C : float, default=...
         Weight of the loss against the regulariser; λ of the paper, which tries 2⁰, 2², …, 2²⁰. The
         loss is a mean over rows, so a given C means the same for few rows and for many.
-    theta : float, default=0.2
+    theta : float, default=...
         Half the width of the band of margins around 1 that cost nothing; in [0, 1).
-    mu : float, default=0.5
+    mu : float, default=...
         Weight of margins above the band against those below; in [0, 1]. With 0 the problem is
         convex: a squared-hinge multi-class support vector machine.
-    kernel : str or callable, default="linear"
-        "linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed", or a function of
-        two matrices that returns the kernel values between their rows. A matrix that is not
-        positive semidefinite is replaced by its positive part, with a warning.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of "rbf", "poly", "sigmoid" and "laplacian": 1 / (n_features · X.var()),
-        1 / n_features, or the number.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=0.0
-        Constant term of "poly" and "sigmoid".
-    fit_intercept : bool, default=True
+    {kernel}
+    fit_intercept : bool, default=...
         Whether classes have an intercept, regularised like the other weights. The paper has none.
-    solver : {"auto", "newton", "descent"}, default="auto"
+    solver : {"auto", "newton", "descent"}, default=...
         "newton" minimises over the weights directly; it needs the default surrogate. "descent" goes
         from row to row in the dual. "auto" is "newton", but "descent" for the paper's surrogate and
         for a linear kernel with more features than rows, or more than 1500 weights (classes times
         features) and fewer than four rows per feature, or more than 1500 features.
-    surrogate : {"runner-up", "paper"}, default="runner-up"
+    surrogate : {"runner-up", "paper"}, default=...
         The convex problem that stands for the objective near a point. "paper" fixes the *score* of
         each row's best other class, as paper 004 does: no majorant, and where it comes to rest
         the objective can still be lowered. "runner-up" fixes which class that is.
-    tol : float, default=1e-3
+    tol : float, default=...
         Relative duality gap of the last convex problem.
-    max_iter : int, default=2000
+    max_iter : int, default=...
         Newton steps, or passes over the rows, at most; a ``ConvergenceWarning`` says when they do
         not suffice.
-    max_outer_iter : int, default=500
+    max_outer_iter : int, default=...
         Convex problems at most; each Newton step has its own.
-    random_state : int, RandomState instance or None, default=None
-        Order in which rows are visited. None is a fixed order:
-        two fits with the same arguments give the same model.
-    verbose : int, default=0
-        Print a line per convex problem if positive.
-    cache_size : float, default=2000.0
-        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
-        is computed anew, a few rows at a time, whenever it is needed.
+    {last_parameters}
 
     Attributes
     ----------
@@ -87,8 +80,7 @@ class MCODM(KernelClassifier):
     dual_coef_ : ndarray of shape (n_samples, n_classes) or (n_samples, 1)
         Coefficients V of the training rows: scores are K(x, X) V + b. With a linear kernel and
         Newton's method they are the dual point, and Xᵀ V is ``coef_`` only as far as the gap says.
-    X_fit_ : ndarray or CSR matrix
-        The training rows; not with a linear or precomputed kernel.
+    {X_fit_}
     objective_ : float
         Value of the objective.
     dual_gap_ : float
@@ -98,11 +90,8 @@ class MCODM(KernelClassifier):
         Newton steps, or passes over the rows.
     n_outer_iter_ : int
         Convex problems met.
-    n_support_ : int
-        Training rows with a coefficient other than zero.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only if X has string column names.
+    {n_support_}
+    {features}
 
     Notes
     -----
@@ -128,6 +117,11 @@ class MCODM(KernelClassifier):
     True
     """
 
+    checks = KernelClassifier.checks | {
+        "solver": one_of(*SOLVERS),
+        "surrogate": one_of(*SURROGATES),
+        "max_outer_iter": COUNT,
+    }
     linear_precisions = (np.float64, np.float32)
 
     def __init__(
@@ -166,63 +160,65 @@ class MCODM(KernelClassifier):
         self.verbose = verbose
         self.cache_size = cache_size
 
-    def fit(self, X, y, sample_weight=None):
-        self.n_outer_iter_ = self._fit(X, y, sample_weight).n_outer
-        return self
-
-    fit.__doc__ = KernelClassifier.fit.__doc__
-
-    def _check_parameters(self):
-        check_choice("solver", self.solver, SOLVERS)
-        check_choice("surrogate", self.surrogate, SURROGATES)
-        check_real("max_outer_iter", self.max_outer_iter, 1, integer=True)
+    def _validate_params(self):
+        super()._validate_params()
         if self.solver == "newton" and self.surrogate == "paper":
             raise ValueError(
                 "solver='newton' needs surrogate='runner-up'; got surrogate='paper'. "
                 "Use solver='auto' or 'descent'."
             )
 
-    def _solve(self, X, codes, weight):
-        k = len(self.classes_)
-        moving = self.surrogate == "runner-up"
-        linear = self.kernel == "linear"
+    def make_operator(self, prepared, matrix=None):
+        # a linear kernel has its features instead
+        return (None, None) if self.kernel == "linear" else super().make_operator(prepared, matrix)
+
+    def make_problem(self, prepared):
+        X, operator, k = prepared.rows, prepared.operator, len(prepared.target.classes)
+        moving, linear = self.surrogate == "runner-up", operator is None
         by_newton = self.solver == "newton" or (
             self.solver == "auto" and moving and not (linear and suits_descent(X.shape, k))
         )
-        eigenvectors, rows, weights = None, cast(Any, None), cast(Any, None)
+        rows: Any = None
         if linear:
             rows = LinearRows(X, self.fit_intercept, k)
-        else:
-            operator, eigenvectors = self._sharing.operator(self, X)
-            if by_newton and len(codes) <= EXPLICIT and operator.matrix is not None:
-                rows = FeatureRows(operator, k)
-            if rows is None or rows.weights.size > DIRECT:
-                rows = KernelRows(operator, k)
-        cost = 2.0 * self.C / (1.0 - self.theta) ** 2 * weight
-        blocks = make_blocks(
-            rows, codes, cost, 1.0 - self.theta, 1.0 + self.theta, self.mu, k, moving
-        )
-        options = {
-            "tol": self.tol,
-            "max_iter": self.max_iter,
-            "max_outer_iter": self.max_outer_iter,
-            "rng": check_random_state(self._seed),
-            "verbose": self.verbose,
-        }
-        if by_newton:
-            result = self._sharing.minimise_classes(self, rows, blocks, **options)
-        else:
-            result = descend(rows, blocks, **options)
+        elif by_newton and X.shape[0] <= EXPLICIT and operator.matrix is not None:
+            rows = FeatureRows(operator, k)
+        if rows is None or (not linear and rows.weights.size > DIRECT):
+            rows = KernelRows(operator, k)
+        cost = 2.0 * self.C / (1.0 - self.theta) ** 2 * shares(prepared)
+        lower, upper = 1.0 - self.theta, 1.0 + self.theta
+        blocks = make_blocks(rows, prepared.labels, cost, lower, upper, self.mu, k, moving)
+        return ClassSetup(rows, blocks, by_newton)
+
+    def solver_options(self):
+        options = super().solver_options()
+        options["rng"] = check_random_state(options.pop("random_state"))
+        return {**options, "max_outer_iter": self.max_outer_iter}
+
+    def minimise(self, prepared, **options):
+        rows, blocks, by_newton = prepared.problem
+        solve = newton if by_newton else descend
+        return solve(rows, blocks, **options)
+
+    def accept(self, prepared, result):
+        rows = prepared.problem.rows
         found, result = result, accepted(result, rows, self.C, tol=self.tol)
         if result is not found:
             rows.weights = np.zeros_like(rows.weights)
         if isinstance(rows, FeatureRows):
             result.coefficients = rows.back @ rows.weights[:-1]
-        result.coefficients = for_original_kernel(result.coefficients, eigenvectors)
-        if linear:
-            weights = rows.weights[:-1]
-        if k == 2:
+        if len(prepared.target.classes) == 2:
             result.coefficients = np.diff(result.coefficients, axis=1)
             result.intercept = np.diff(result.intercept)
-            weights = np.diff(weights, axis=1) if linear else None
-        return result, weights
+        return result
+
+    def keep(self, prepared, result, **options):
+        super().keep(prepared, result, **options)
+        self.n_outer_iter_ = result.n_outer
+        return self
+
+    def _weights(self, prepared, result, coefficients):
+        if self.kernel != "linear":
+            return None
+        weights = prepared.problem.rows.weights[:-1]
+        return np.diff(weights, axis=1) if len(prepared.target.classes) == 2 else weights

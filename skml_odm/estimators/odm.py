@@ -3,13 +3,13 @@
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from ..features.kernels import for_original_kernel
-from ..features.operators import LinearOperator
 from ..problems.pairs import PairLoss
-from ..solvers.acceptance import accepted
-from .classifier import KernelClassifier
+from ..solvers.choice import minimise
+from .classifier import KernelClassifier, shares
+from .shared_docs import estimator_docs
 
 
+@estimator_docs()
 class ODM(KernelClassifier):
     """Optimal margin distribution machine for two classes.
 
@@ -23,39 +23,21 @@ class ODM(KernelClassifier):
 
     Parameters
     ----------
-    C : float, default=1024.0
+    C : float, default=...
         Weight of the loss against the regulariser; λ of the papers. The loss is a mean over rows,
         so a given C means the same for few rows and for many.
-    theta : float, default=0.2
+    theta : float, default=...
         Half the width of the band of margins around 1 that cost nothing; in [0, 1).
-    mu : float, default=0.5
+    mu : float, default=...
         Weight of margins above the band against those below; in [0, 1]. With θ = μ = 0 this is the
         support vector machine with squared hinge loss.
-    kernel : str or callable, default="linear"
-        "linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed", or a function of
-        two matrices that returns the kernel values between their rows. A matrix that is not
-        positive semidefinite is replaced by its positive part, with a warning.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of "rbf", "poly", "sigmoid" and "laplacian": 1 / (n_features · X.var()),
-        1 / n_features, or the number.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=0.0
-        Constant term of "poly" and "sigmoid".
-    fit_intercept : bool, default=True
+    {kernel}
+    fit_intercept : bool, default=...
         Whether f has an intercept, regularised like the other weights. The papers have none.
-    tol : float, default=1e-3
-        Relative duality gap to reach.
-    max_iter : int, default=2000
+    {tol}
+    max_iter : int, default=...
         Iterations at most; a ``ConvergenceWarning`` says when they do not suffice.
-    random_state : int, RandomState instance or None, default=None
-        Order in which rows are visited. None is a fixed order:
-        two fits with the same arguments give the same model.
-    verbose : int, default=0
-        Print a line per iteration if positive.
-    cache_size : float, default=2000.0
-        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
-        is computed anew, a few rows at a time, whenever it is needed.
+    {last_parameters}
 
     Attributes
     ----------
@@ -66,19 +48,11 @@ class ODM(KernelClassifier):
     intercept_ : ndarray of shape (1,)
     dual_coef_ : ndarray of shape (n_samples, 1)
         Signed coefficients of the training rows.
-    X_fit_ : ndarray or CSR matrix
-        The training rows; not with a linear or precomputed kernel.
-    objective_ : float
-        Value of the objective.
-    dual_gap_ : float
-        Relative duality gap, computed from the final coefficients: the optimum is at least
-        ``objective_ * (1 - dual_gap_)``.
-    n_iter_ : int
-    n_support_ : int
-        Training rows with a coefficient other than zero.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only if X has string column names.
+    {X_fit_}
+    {certificate}
+    {n_iter_}
+    {n_support_}
+    {features}
 
     References
     ----------
@@ -133,40 +107,32 @@ class ODM(KernelClassifier):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X, y, sample_weight=None):
-        self._fit(X, y, sample_weight)
-        return self
+    @property
+    def loss_parameters(self) -> tuple[float, float, float]:
+        """C, θ and μ of the loss on label pairs."""
+        return self.C / (1.0 - self.theta) ** 2, self.theta, self.mu
 
-    fit.__doc__ = KernelClassifier.fit.__doc__
-
-    def _check_classes(self, y):
-        if len(self.classes_) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(y)}. y must have two classes; got {len(self.classes_)}. "
-                "MCODM takes more."
-            )
-
-    def _solve(self, X, codes, weight):
-        operator, eigenvectors = self._sharing.operator(self, X)
+    def make_problem(self, prepared):
         # The score is the difference of two labels' scores, of which each row has one. Their
         # weights are ±w/2, whose squares add up to ½‖w‖²: everything is half as large.
-        labels = np.column_stack([codes == 0, codes == 1])
-        loss = PairLoss(labels, self.C / (1.0 - self.theta) ** 2, self.theta, self.mu, weight)
-        result = self._sharing.minimise(
-            "auto",
-            operator,
-            loss,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=self._seed,
-            verbose=self.verbose,
-        )
-        result = accepted(result, operator, loss.at_zero, tol=self.tol)
+        labels = np.column_stack([prepared.labels == 0, prepared.labels == 1])
+        return PairLoss(labels, *self.loss_parameters, sample_weight=shares(prepared))
+
+    def minimise(self, prepared, **options):
+        return minimise("auto", prepared.operator, prepared.problem, **options)
+
+    def accept(self, prepared, result):
+        result = super().accept(prepared, result)
         result.primal *= 2.0
         result.difference *= 2.0
         result.coefficients = np.diff(result.coefficients, axis=1)
         result.intercept = np.diff(result.intercept)
-        result.coefficients = for_original_kernel(result.coefficients, eigenvectors)
-        is_linear = isinstance(operator, LinearOperator)
-        return result, operator.weights(result.coefficients) if is_linear else None
+        return result
+
+    def _check_classes(self, classes, y):
+        if len(classes) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(y)}. y must have two classes; got {len(classes)}. "
+                "MCODM takes more."
+            )

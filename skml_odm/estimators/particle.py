@@ -1,21 +1,25 @@
 """PARTICLE: partial multi-label learning from credible labels (compared with in paper 001)."""
 
+from functools import partial
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils.validation import check_choice, check_real, forget
+from ..utils.types import Matrix, NDArray, Self
+from ..utils.validation import COUNT, POSITIVE, SHARE, check_real, forget, one_of
 from .base import LabelRanker
 from .propagation import credible_labels, nearest_rows, propagate, reconstruction_weights
+from .shared_docs import estimator_docs
 
-VARIANTS = ("vls", "map")
 # Weighted votes are sums in any order: what differs by less is a tie.
 VOTE_DECIMALS = 10
 
 
+@estimator_docs()
 class Particle(LabelRanker):
     """Partial multi-label learning via credible label elicitation (PARTICLE).
 
@@ -27,22 +31,22 @@ class Particle(LabelRanker):
 
     Parameters
     ----------
-    variant : {"vls", "map"}, default="vls"
+    variant : {"vls", "map"}, default=...
         How votes become labels. "vls", virtual label splitting: a further label stands between
         relevant and irrelevant ones, a machine per label votes for the label or for it, and labels
         with more votes are relevant. "map", maximum a posteriori: a label is relevant if that is
         more likely than not for its number of votes, by counts on the training rows.
-    C : float, default=1.0
+    C : float, default=...
         Weight of the loss of the support vector machines; positive.
-    n_neighbors : int, default=10
+    n_neighbors : int, default=...
         Neighbours of a row.
-    alpha : float, default=0.95
+    alpha : float, default=...
         What a row's confidences owe to its neighbours; the rest comes from its candidates. In
         [0, 1).
-    credibility : float, default=0.9
+    credibility : float, default=...
         How close to the best label of the row a credible label has to be; in [0, 1]. All candidates
         are credible with 0.
-    max_iter : int, default=100000
+    max_iter : int, default=...
         Steps of each support vector machine at most; a ``ConvergenceWarning`` says when they do not
         suffice.
 
@@ -66,12 +70,7 @@ class Particle(LabelRanker):
         Probability of each number of votes for an irrelevant and for a relevant label ("map" only).
     n_iter_ : int
         Steps of the machine that took most.
-    classes_ : ndarray
-        Label numbers, or the class values of a one-dimensional y.
-    n_labels_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only if X has string column names.
+    {labels}
 
     Notes
     -----
@@ -99,6 +98,15 @@ class Particle(LabelRanker):
     True
     """
 
+    checks: ClassVar = {
+        "variant": one_of("vls", "map"),
+        "C": POSITIVE,
+        "n_neighbors": COUNT,
+        "alpha": partial(check_real, low=0, high=1, open_high=True),
+        "credibility": SHARE,
+        "max_iter": partial(check_real, low=1, high=2**31 - 1, integer=True),
+    }
+
     def __init__(
         self,
         variant="vls",
@@ -115,7 +123,7 @@ class Particle(LabelRanker):
         self.credibility = credibility
         self.max_iter = max_iter
 
-    def fit(self, X, y):
+    def fit(self, X: Matrix, y: Matrix) -> Self:
         """Learn from rows X and their candidate labels y.
 
         Parameters
@@ -145,7 +153,7 @@ class Particle(LabelRanker):
             self._fit_posterior(X, candidates, neighbours)
         return self
 
-    def label_scores(self, X):
+    def label_scores(self, X: Matrix) -> NDArray[np.float64]:
         """Scores of all labels: the larger, the more relevant.
 
         Parameters
@@ -168,17 +176,6 @@ class Particle(LabelRanker):
         if hasattr(self, "prior_"):
             return self._log_odds(votes)
         return np.round(votes[:, :-1] - votes[:, -1:], VOTE_DECIMALS)
-
-    def _validate_params(self):
-        """Raise for values of parameters that no fit accepts; named as in scikit-learn."""
-        check_choice("variant", self.variant, VARIANTS)
-        check_real("C", self.C, 0, open_low=True)
-        check_real("n_neighbors", self.n_neighbors, 1, integer=True)
-        check_real("alpha", self.alpha, 0, 1)
-        if self.alpha == 1:
-            raise ValueError(f"alpha must be a number in [0, 1); got {self.alpha!r}.")
-        check_real("credibility", self.credibility, 0, 1)
-        check_real("max_iter", self.max_iter, 1, 2**31 - 1, integer=True)
 
     def _fit_machines(self, X, candidates):
         credible, q = self.credible_, self.n_labels_

@@ -1,17 +1,28 @@
 """PML-LRS: partial multi-label learning by low-rank and sparse decomposition (see paper 001)."""
 
-import warnings
+from typing import ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..decisions.thresholds import make_threshold
+from ..decisions.thresholds import check_threshold, make_threshold
 from ..solvers.low_rank_sparse import low_rank_sparse
-from ..utils.validation import check_bool, check_real, check_verbose, forget
+from ..utils.types import Matrix, NDArray, Self
+from ..utils.validation import (
+    COUNT,
+    NOT_NEGATIVE,
+    POSITIVE,
+    check_bool,
+    check_verbose,
+    forget,
+)
+from ..utils.warn import warn_user
 from .base import LabelRanker
+from .shared_docs import estimator_docs
 
 
+@estimator_docs()
 class PMLLRS(LabelRanker):
     """Partial multi-label learning by low-rank and sparse decomposition (PML-LRS).
 
@@ -26,23 +37,21 @@ class PMLLRS(LabelRanker):
 
     Parameters
     ----------
-    gamma : float, default=0.01
+    gamma : float, default=...
         γ, weight of the trace norm of the ground truth; not negative.
-    beta : float, default=0.1
+    beta : float, default=...
         β, weight of the absolute values of the noise; positive.
-    eta : float, default=1.0
+    eta : float, default=...
         η, weight of the trace norm of the predictor; positive.
-    fit_intercept : bool, default=True
+    fit_intercept : bool, default=...
         Whether labels have a bias b_k, which is not regularised. The paper's model has none.
-    threshold : {"regression", "per-label", "zero"} or float, default=0.5
+    threshold : {"regression", "per-label", "zero"} or float, default=...
         What to subtract from scores; see :mod:`skml_odm.decisions.thresholds`. Fitted thresholds
         take the candidates whose entry in D exceeds one half for the labels of the training rows.
-    tol : float, default=1e-3
-        Relative duality gap to reach.
-    max_iter : int, default=5000
+    {tol}
+    max_iter : int, default=...
         Iterations at most; a ``ConvergenceWarning`` says when they do not suffice.
-    verbose : int, default=0
-        Print the gap every ten iterations if positive.
+    {verbose}
 
     Attributes
     ----------
@@ -56,16 +65,9 @@ class PMLLRS(LabelRanker):
         Value of the objective.
     dual_gap_ : float
         Relative duality gap: the optimum is at least ``objective_ * (1 - dual_gap_)``.
-    n_iter_ : int
-        Iterations done.
-    threshold_ : object
-        The fitted threshold; call it with scores.
-    classes_ : ndarray
-        Label numbers, or the class values of a one-dimensional y.
-    n_labels_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only if X has string column names.
+    {n_iter_}
+    {threshold_}
+    {labels}
 
     References
     ----------
@@ -83,6 +85,17 @@ class PMLLRS(LabelRanker):
     >>> bool(model.dual_gap_ <= 1e-3)
     True
     """
+
+    checks: ClassVar = {
+        "gamma": NOT_NEGATIVE,
+        "beta": POSITIVE,
+        "eta": POSITIVE,
+        "fit_intercept": check_bool,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+        "verbose": check_verbose,
+        "threshold": check_threshold,
+    }
 
     def __init__(
         self,
@@ -104,7 +117,7 @@ class PMLLRS(LabelRanker):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    def fit(self, X, y):
+    def fit(self, X: Matrix, y: Matrix) -> Self:
         """Learn from rows X and their candidate labels y.
 
         Parameters
@@ -141,12 +154,11 @@ class PMLLRS(LabelRanker):
                 f"({error}). Scale the features to a common range."
             ) from error
         if not result.converged:
-            warnings.warn(
+            warn_user(
                 f"PMLLRS stopped after {result.n_iter} iterations (max_iter={self.max_iter}) at a "
                 f"relative duality gap of {result.gap:.3g} > tol={self.tol:g}. Raise max_iter or "
                 "tol, or scale the features to a common range.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         self.coef_ = np.ascontiguousarray(result.weights.T)
         self.intercept_ = result.intercept
@@ -159,27 +171,6 @@ class PMLLRS(LabelRanker):
         self.threshold_ = threshold.fit(X @ self.coef_.T + self.intercept_, believed)
         return self
 
-    def label_scores(self, X):
-        """Scores of all labels: the larger, the more relevant.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels)
-        """
+    def label_scores(self, X: Matrix) -> NDArray[np.float64]:
         check_is_fitted(self)
         return self._validated(X, reset=False) @ self.coef_.T + self.intercept_
-
-    def _validate_params(self):
-        """Raise for values of parameters that no fit accepts; named as in scikit-learn."""
-        check_real("gamma", self.gamma, 0)
-        check_real("beta", self.beta, 0, open_low=True)
-        check_real("eta", self.eta, 0, open_low=True)
-        check_bool("fit_intercept", self.fit_intercept)
-        check_real("tol", self.tol, 0, open_low=True)
-        check_real("max_iter", self.max_iter, 1, integer=True)
-        check_verbose(self.verbose)
-        make_threshold(self.threshold)

@@ -1,13 +1,18 @@
 """PML-ODM: optimal margin distribution learning from candidate labels (paper 001)."""
 
+from dataclasses import dataclass, field
+from typing import Any
+
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
 from ..decisions.thresholds import make_threshold
-from ..utils.validation import as_plain_numbers, check_choice, check_real, usual_errors
+from ..utils.types import ArrayLike, Matrix, Self
+from ..utils.validation import COUNT, NOT_NEGATIVE, SHARE, as_plain_numbers, one_of, usual_errors
 from .base import KernelLabelRanker
 from .candidates import Neighbourhood, Prototypes, largest_is_one
 from .disambiguation import Training, alternate, cross_fit, equal_weights
+from .shared_docs import estimator_docs
 
 # Folds of cross-fitting.
 N_FOLDS = 5
@@ -16,6 +21,30 @@ N_FOLDS = 5
 CREDIBLE = 0.5
 
 
+@dataclass
+class CandidateLabels:
+    """Candidate labels, and what a solver finds out about them.
+
+    Attributes
+    ----------
+    indicator : ndarray of shape (m, q), bool
+        The candidates, the complement of a single label included.
+    given : ndarray of shape (m, q), optional
+        Their confidences if these are not to be learned.
+    confidences, prototypes, history, solver
+        What is found; see the attributes of ``PMLODM``.
+    """
+
+    indicator: Any
+    given: Any = None
+    confidences: Any = None
+    prototypes: Any = None
+    history: list = field(default_factory=list)
+    n_turns: int = 1
+    solver: str = "none"
+
+
+@estimator_docs()
 class PMLODM(KernelLabelRanker):
     """Partial multi-label optimal margin distribution machine.
 
@@ -31,55 +60,41 @@ class PMLODM(KernelLabelRanker):
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float, default=...
         Weight of the loss against the regulariser; positive. The weighted pairs of every row
         count C together; with ``confidence="paper"`` it is the paper's λ1, ``c_i = C / (m |Z_i|)``.
-    confidence : {"cross-fitted", "neighbours", "paper"}, default="cross-fitted"
+    confidence : {"cross-fitted", "neighbours", "paper"}, default=...
         "cross-fitted": 1 for the candidate with the row's highest score, falling to ¼ at a margin
         of 1 below it, by models that have not seen the row. "neighbours": the votes of a row and
         its nearest neighbours (Eq. 6), largest one 1. "paper": confidences and model in turns,
         the paper's Algorithm 1.
-    prototype_weight : float, default=0.1
+    prototype_weight : float, default=...
         λ2 of the paper as a multiple of C / m; only for ``confidence="paper"``.
-    prototype : {"adaptive", "fixed"}, default="adaptive"
+    prototype : {"adaptive", "fixed"}, default=...
         Whether prototypes follow the model's predictions or stay the means of all rows with a
         candidate label; only for ``confidence="paper"``.
-    confidence_solver : {"cut", "linprog"}, default="cut"
+    confidence_solver : {"cut", "linprog"}, default=...
         Exact cuts, or HiGHS for every row; only for ``confidence="paper"``.
-    max_outer_iter : int, default=10
+    max_outer_iter : int, default=...
         Turns of the paper's method at most.
-    n_neighbors : int, default=10
+    n_neighbors : int, default=...
         Nearest neighbours that vote; not for ``confidence="cross-fitted"``.
-    theta : float, default=0.0
-        Half-width θ of the interval of margins that cost nothing, in [0, 1].
-    mu : float, default=0.7
-        Weight μ of margins above the interval, in [0, 1].
-    kernel : str or callable, default="rbf"
-        "linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed", or a function of
-        two matrices that returns the kernel values between their rows.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of "rbf", "poly", "sigmoid" and "laplacian".
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=0.0
-        Constant term of "poly" and "sigmoid".
-    fit_intercept : bool, default=True
+    {theta}
+    {kernel}
+    fit_intercept : bool, default=...
         Whether labels have a regularised intercept b_k. The paper's model has none.
-    threshold : {"regression", "per-label", "zero"} or float, default="per-label"
+    threshold : {"regression", "per-label", "zero"} or float, default=...
         What to subtract from scores; fitted to the candidates with a confidence of at least 0.5,
         with ``confidence="paper"`` to all candidates.
-    tol : float, default=1e-3
+    tol : float, default=...
         Relative duality gap to reach, given the confidences.
-    max_iter : int, default=2000
+    max_iter : int, default=...
         Newton steps at most.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=...
         Which rows are left out together by ``confidence="cross-fitted"``. None is a
         fixed choice: two fits with the same arguments give the same model.
-    verbose : int, default=0
-        Print a line with the gap for each iteration if positive.
-    cache_size : float, default=2000.0
-        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
-        is computed anew, a few rows at a time, whenever it is needed.
+    {verbose}
+    {cache_size}
 
     Attributes
     ----------
@@ -97,29 +112,16 @@ class PMLODM(KernelLabelRanker):
     confidence_solver_ : str
         What solved the confidence steps: "cut", "linprog", "cut+linprog" where cuts failed for
         some rows in some turn, or "none".
-    dual_coef_ : ndarray of shape (n_samples, n_labels)
-        Coefficients A of the training rows; scores are K(x, X) A + b.
-    intercept_ : ndarray of shape (n_labels,)
-    coef_ : ndarray of shape (n_labels, n_features)
-        Weights w; only with ``kernel="linear"``.
-    X_fit_ : ndarray or CSR matrix
-        The training rows; not with a linear or precomputed kernel.
+    {model}
     objective_ : float
         Value of the objective given the confidences.
     dual_gap_ : float
         Its relative duality gap, computed from the final coefficients.
     n_iter_ : int
         Newton steps of the last model.
-    n_support_ : int
-        Training rows with a coefficient other than zero.
-    threshold_ : object
-        The fitted threshold; call it with scores.
-    classes_ : ndarray
-        Label numbers, or the class values of a one-dimensional y.
-    n_labels_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only if X has string column names.
+    {n_support_}
+    {threshold_}
+    {labels}
 
     References
     ----------
@@ -137,10 +139,16 @@ class PMLODM(KernelLabelRanker):
     True
     """
 
-    solver = "newton"
-    solvers = ("newton",)
-    # a single label gets its complement here
-    needs_pairs = False
+    checks = KernelLabelRanker.checks | {
+        "confidence": one_of("cross-fitted", "neighbours", "paper"),
+        "prototype_weight": NOT_NEGATIVE,
+        "prototype": one_of("adaptive", "fixed"),
+        "confidence_solver": one_of("cut", "linprog"),
+        "max_outer_iter": COUNT,
+        "n_neighbors": COUNT,
+        "theta": SHARE,
+        "mu": SHARE,
+    }
 
     def __init__(
         self,
@@ -186,7 +194,7 @@ class PMLODM(KernelLabelRanker):
         self.verbose = verbose
         self.cache_size = cache_size
 
-    def fit(self, X, y, confidences=None):
+    def fit(self, X: Matrix, y: Matrix, confidences: ArrayLike | None = None) -> Self:
         """Learn from rows X and their candidate labels y.
 
         Parameters
@@ -203,47 +211,48 @@ class PMLODM(KernelLabelRanker):
         -------
         self
         """
-        self._given = confidences
-        try:
-            return self._fit(X, y)
-        finally:
-            del self._given
+        prepared = self.prepare(X, y)
+        if confidences is not None:
+            given = self._checked(confidences, prepared.target.indicator)
+            alone = given.shape[1] == 1
+            prepared.problem.given = np.hstack([given, 1.0 - given]) if alone else given
+        return self.keep(prepared, self.solve(prepared))
 
-    def _check_parameters(self):
-        check_choice("confidence", self.confidence, ("cross-fitted", "neighbours", "paper"))
-        check_real("prototype_weight", self.prototype_weight, 0)
-        check_choice("prototype", self.prototype, ("adaptive", "fixed"))
-        check_choice("confidence_solver", self.confidence_solver, ("cut", "linprog"))
-        check_real("max_outer_iter", self.max_outer_iter, 1, integer=True)
-        check_real("n_neighbors", self.n_neighbors, 1, integer=True)
-        check_real("theta", self.theta, 0, 1)
-        check_real("mu", self.mu, 0, 1)
+    def make_problem(self, prepared):
+        return CandidateLabels(prepared.labels)
 
-    def _solve(self, X, operator, indicator, sample_weight):
-        train = Training(operator, self.theta, self.mu, self.tol, self.max_iter, self.verbose)
-        precomputed = self.kernel == "precomputed"
-        n_labels = indicator.shape[1]
-        given = None if self._given is None else self._checked(self._given, indicator)
-        if n_labels == 1:
-            # One label alone has no pair: its complement takes the place of the second label.
-            indicator = np.hstack([indicator, ~indicator])
-            given = None if given is None else np.hstack([given, 1.0 - given])
+    def minimise(self, prepared, *, random_state, **options):
+        problem, X, precomputed = prepared.problem, prepared.rows, self.kernel == "precomputed"
+        train = Training(prepared.operator, self.theta, self.mu, **options)
+        indicator, found = problem.indicator, problem.given
         prototypes = Prototypes(X, indicator.shape[1], precomputed)
-        self.objective_history_, self.n_outer_iter_, self.confidence_solver_ = [], 1, "none"
-        if given is not None:
-            found = given
-        elif self.confidence == "paper":
+        if found is None and self.confidence == "paper":
             neighbourhood = Neighbourhood(X, self.n_neighbors, precomputed)
-            found, result = self._alternate(train, neighbourhood, prototypes, indicator)
+            outcome = self._alternate(train, neighbourhood, prototypes, indicator)
+            problem.history, problem.n_turns = outcome.history, len(outcome.history)
+            found, result, problem.solver = outcome.confidences, outcome.result, outcome.solver
         else:
-            found = self._confidences(train, X, indicator)
-        if given is not None or self.confidence != "paper":
-            certain = indicator if given is None else None
+            certain = None
+            if found is None:
+                rng = check_random_state(random_state)
+                found, certain = self._confidences(train, X, indicator, rng), indicator
             result = train(found, equal_weights(found, self.C, certain), certain)
             prototypes.update(found)
-        self.confidences_ = found[:, :n_labels]
-        self.prototypes_ = prototypes.points[:n_labels]
+        problem.confidences, problem.prototypes = found, prototypes.points
         return result
+
+    def accept(self, prepared, result):
+        # training has compared it with the zero model
+        return prepared.own(result)
+
+    def keep(self, prepared, result, **options):
+        problem = prepared.problem
+        self.confidences_ = problem.confidences[:, : prepared.n_scores]
+        self.prototypes_ = problem.prototypes[: prepared.n_scores]
+        self.objective_history_ = problem.history
+        self.n_outer_iter_ = problem.n_turns
+        self.confidence_solver_ = problem.solver
+        return super().keep(prepared, result, **options)
 
     def _checked(self, confidences, indicator):
         """Given confidences as an array of their own."""
@@ -271,12 +280,11 @@ class PMLODM(KernelLabelRanker):
             )
         return confidences
 
-    def _confidences(self, train, X, indicator):
+    def _confidences(self, train, X, indicator, rng):
         """Confidences from votes or from unseen scores."""
         if self.confidence == "neighbours":
             votes = Neighbourhood(X, self.n_neighbors, self.kernel == "precomputed")
             return largest_is_one(votes.smooth(indicator) * indicator)
-        rng = check_random_state(self._seed)
         return cross_fit(train, indicator, self.C, N_FOLDS, rng)
 
     def _alternate(self, train, neighbourhood, prototypes, indicator):
@@ -286,7 +294,7 @@ class PMLODM(KernelLabelRanker):
         def cut(scores):
             return scores > threshold.fit(scores, indicator)(scores)
 
-        outcome = alternate(
+        return alternate(
             train,
             neighbourhood,
             prototypes,
@@ -298,12 +306,8 @@ class PMLODM(KernelLabelRanker):
             solver=self.confidence_solver,
             max_iter=self.max_outer_iter,
         )
-        self.objective_history_ = outcome.history
-        self.n_outer_iter_ = len(outcome.history)
-        self.confidence_solver_ = outcome.solver
-        return outcome.confidences, outcome.result
 
-    def _labels_to_cut(self, indicator):
-        if self.confidence == "paper" and self._given is None:
-            return indicator
-        return self.confidences_ >= CREDIBLE
+    def _labels_to_cut(self, prepared):
+        if self.confidence == "paper" and prepared.problem.given is None:
+            return prepared.target.indicator
+        return prepared.problem.confidences[:, : prepared.n_scores] >= CREDIBLE

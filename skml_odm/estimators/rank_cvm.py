@@ -1,17 +1,18 @@
 """Rank-CVM: the multi-label core vector machine (paper 003)."""
 
 import math
-from collections.abc import Collection
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 
 from ..solvers.acceptance import rounding_of_values
 from ..solvers.frank_wolfe import frank_wolfe
+from ..utils.validation import one_of
 from .rank_lsvm import RankLSVM
+from .shared_docs import estimator_docs
 
 
+@estimator_docs()
 class RankCVM(RankLSVM):
     """Multi-label core vector machine.
 
@@ -27,70 +28,33 @@ class RankCVM(RankLSVM):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Weight of the loss against the regulariser; positive.
-    kernel : str or callable, default="rbf"
-        "linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed", or a function of
-        two matrices that returns the kernel values between their rows. A matrix that is not
-        positive semidefinite is replaced by its positive part, with a warning.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of "rbf", "poly", "sigmoid" and "laplacian": 1 / (n_features · X.var()),
-        1 / n_features, or the number.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=0.0
-        Constant term of "poly" and "sigmoid".
-    fit_intercept : bool, default=True
-        Whether labels have an intercept b_k. It is regularised: the kernel is in effect K + 1.
-    threshold : {"regression", "per-label", "zero"} or float, default="regression"
-        What to subtract from scores: a linear function of the row's scores fitted to the cuts of
-        smallest Hamming loss, a number per label that misclassifies the fewest training rows, 0,
-        or the number.
-    solver : {"auto", "newton", "frank-wolfe", "pairwise"}, default="auto"
+    {C}
+    {kernel}
+    {fit_intercept}
+    {threshold}
+    solver : {"auto", "newton", "frank-wolfe", "pairwise"}, default=...
         "auto" and "newton" solve Rank-LSVM's problem and scale the solution. "frank-wolfe" is the
         paper's algorithm: thousands of cheap steps, far from the optimum for long. "pairwise" takes
         Frank-Wolfe steps that converge linearly.
-    tol : float, default=1e-3
-        Relative duality gap to reach.
-    max_iter : int, default=2000
+    {tol}
+    max_iter : int, default=...
         Epochs and Newton steps ("auto", "newton") at most. For "frank-wolfe" and "pairwise" an
         epoch is as many steps as there are label pairs, as in the paper. A ``ConvergenceWarning``
         says when they do not suffice.
-    random_state : int, RandomState instance or None, default=None
-        Order in which "auto", "bcd" and "m3" visit the rows. None is a fixed order:
-        two fits with the same arguments give the same model.
-    verbose : int, default=0
-        Print a line with the gap for each iteration if positive.
-    cache_size : float, default=2000.0
-        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
-        is computed anew, a few rows at a time, whenever it is needed.
+    {last_parameters}
 
     Attributes
     ----------
-    dual_coef_ : ndarray of shape (n_samples, n_labels)
-        Coefficients A of the training rows; scores are K(x, X) A + b.
-    intercept_ : ndarray of shape (n_labels,)
-        b; zero without intercept.
-    coef_ : ndarray of shape (n_labels, n_features)
-        Weights w; only with ``kernel="linear"``.
-    X_fit_ : ndarray or CSR matrix
-        The training rows; not with a linear or precomputed kernel.
+    {model}
     objective_ : float
         W(α) of a point α of the simplex.
     dual_gap_ : float
         Relative duality gap: the optimum of W is at least ``objective_ * (1 - dual_gap_)``.
     n_iter_ : int
         Epochs or Newton steps done.
-    n_support_ : int
-        Training rows with a coefficient other than zero.
-    threshold_ : object
-        The fitted threshold; call it with scores.
-    classes_ : ndarray
-        Label numbers, or the class values of a one-dimensional y.
-    n_labels_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only if X has string column names.
+    {n_support_}
+    {threshold_}
+    {labels}
 
     See Also
     --------
@@ -98,9 +62,8 @@ class RankCVM(RankLSVM):
 
     Notes
     -----
-    A row without a relevant or without an irrelevant label has no label pair: it takes no part in
-    learning scores, but does in fitting thresholds. A single label competes with its complement,
-    which gives the binary core vector machine.
+    {no_pairs}
+    A single label competes with its complement, which gives the binary core vector machine.
 
     Labels are ranked as by RankLSVM with the same parameters, and all thresholds but a number scale
     with ρ: the predicted labels are the same, too.
@@ -111,40 +74,35 @@ class RankCVM(RankLSVM):
 
     Examples
     --------
-    >>> from skml_odm import RankCVM
-    >>> from skml_odm.datasets import load_digit_attributes
-    >>> X, y = load_digit_attributes(return_X_y=True)
-    >>> model = RankCVM(C=10.0, random_state=0).fit(X[:500], y[:500])
-    >>> model.predict(X[500:502]).shape
-    (2, 7)
-    >>> bool(model.dual_gap_ <= 1e-3)
-    True
+    {example}
     """
 
-    solvers: ClassVar[Collection[str]] = ("auto", "newton", "frank-wolfe", "pairwise")
+    solvers = ("auto", "newton", "frank-wolfe", "pairwise")
+    checks = RankLSVM.checks | {"solver": one_of(*solvers)}
 
-    def _solve(self, X, operator, indicator, sample_weight):
-        loss = self._loss(indicator, sample_weight)
+    def minimise(self, prepared, **options):
         if self.solver in ("auto", "newton"):
-            result = self._minimise(operator, loss)
-            return scaled(result, lowest_vertex(operator, loss), self.tol)
-        n_pairs = max(1, int(loss.n_pairs.sum()))
-        result = frank_wolfe(
-            operator,
-            loss,
-            tol=self.tol,
-            max_iter=int(self.max_iter) * n_pairs,
-            pairwise=self.solver == "pairwise",
-            verbose=self.verbose,
-        )
+            return super().minimise(prepared, **options)
+        del options["random_state"]
+        n_pairs = max(1, int(prepared.problem.n_pairs.sum()))
+        options["max_iter"] = int(self.max_iter) * n_pairs
+        by_pairs = self.solver == "pairwise"
+        result = frank_wolfe(prepared.operator, prepared.problem, pairwise=by_pairs, **options)
         result.n_iter = math.ceil(result.n_iter / n_pairs)
+        return result
+
+    def accept(self, prepared, result):
+        operator, loss = prepared.operator, prepared.problem
+        if self.solver in ("auto", "newton"):
+            result = super().accept(prepared, result)
+            return scaled(result, lowest_vertex(operator, loss), self.tol)
         if result.primal > 0.0:
             # in the units of Rank-LSVM, whose value is J = 1/4W
             coefficients = result.coefficients / result.margin
             rounding = rounding_of_values(coefficients, operator, loss.at_zero)
             result.rounding = 4.0 * result.primal * rounding
             result.converged = result.gap <= self.tol
-        return result
+        return prepared.own(result)
 
 
 def lowest_vertex(operator, loss):

@@ -1,16 +1,16 @@
 """Rank-SVM: the multi-label ranking support vector machine (paper 003, Section 5)."""
 
 from collections.abc import Callable
-from typing import Any
 
 from ..problems.pairs import HingeLoss
-from ..solvers.acceptance import accepted
 from ..solvers.balanced_frank_wolfe import balanced_frank_wolfe
 from ..solvers.hinge_auto import hinge_auto
 from ..solvers.multipliers import multipliers
 from ..solvers.pair_multipliers import PairMultipliers
 from ..solvers.proximal_newton import proximal_newton
+from ..utils.validation import one_of
 from .base import KernelLabelRanker
+from .shared_docs import estimator_docs
 
 SOLVERS: dict[str, Callable] = {
     "auto": hinge_auto,
@@ -21,6 +21,7 @@ SOLVERS: dict[str, Callable] = {
 RANDOMISED = ("auto", "multipliers")
 
 
+@estimator_docs()
 class RankSVM(KernelLabelRanker):
     """Multi-label ranking support vector machine.
 
@@ -35,44 +36,22 @@ class RankSVM(KernelLabelRanker):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Weight of the loss against the regulariser; positive.
-    kernel : str or callable, default="rbf"
-        "linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed", or a function of
-        two matrices that returns the kernel values between their rows. A matrix that is not
-        positive semidefinite is replaced by its positive part, with a warning.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of "rbf", "poly", "sigmoid" and "laplacian": 1 / (n_features · X.var()),
-        1 / n_features, or the number.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=0.0
-        Constant term of "poly" and "sigmoid".
-    fit_intercept : bool, default=True
+    {C}
+    {kernel}
+    fit_intercept : bool, default=...
         Whether labels have a bias b_k. It is not regularised, which gives the dual problem one
         balance equation per label.
-    threshold : {"regression", "per-label", "zero"} or float, default="regression"
-        What to subtract from scores: a linear function of the row's scores fitted to the cuts of
-        smallest Hamming loss, a number per label that misclassifies the fewest training rows, 0,
-        or the number.
-    solver : {"auto", "multipliers", "newton", "frank-wolfe"}, default="auto"
+    {threshold}
+    solver : {"auto", "multipliers", "newton", "frank-wolfe"}, default=...
         "multipliers" is the method of multipliers with coordinate steps over label pairs, "newton"
         the proximal point method with Newton's method inside, "frank-wolfe" the paper's method
         with a linear program per iteration; "auto" starts with "multipliers" and goes on with
         "newton" where that would take long. All have the same optimum.
-    tol : float, default=1e-3
-        Relative duality gap to reach.
-    max_iter : int, default=2000
+    {tol}
+    max_iter : int, default=...
         Epochs ("multipliers"), Newton steps ("newton"), both together ("auto") or iterations
         ("frank-wolfe") at most; a ``ConvergenceWarning`` says when they do not suffice.
-    random_state : int, RandomState instance or None, default=None
-        Order in which "auto" and "multipliers" visit the rows. None is a fixed order:
-        two fits with the same arguments give the same model.
-    verbose : int, default=0
-        Print a line with the gap for each iteration if positive.
-    cache_size : float, default=2000.0
-        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
-        is computed anew, a few rows at a time, whenever it is needed.
+    {last_parameters}
 
     Attributes
     ----------
@@ -80,38 +59,23 @@ class RankSVM(KernelLabelRanker):
         Coefficients A of the training rows; scores are K(x, X) A + b.
     intercept_ : ndarray of shape (n_labels,)
         b, with mean zero: only differences of biases matter. Zero without intercept.
-    coef_ : ndarray of shape (n_labels, n_features)
-        Weights w; only with ``kernel="linear"``.
-    X_fit_ : ndarray or CSR matrix
-        The training rows; not with a linear or precomputed kernel.
-    objective_ : float
-        Value of the objective.
-    dual_gap_ : float
-        Relative duality gap, computed from the final coefficients: the optimum is at least
-        ``objective_ * (1 - dual_gap_)``.
+    {coef_}
+    {certificate}
     lp_solver_ : {"network", "highs", "none"}
         What found the biases, a minimum-cost circulation among the labels: the compiled network
         solver, HiGHS where that one could not prove its result, or nothing without intercept.
-    n_iter_ : int
-        Iterations done.
+    {n_iter_}
     n_support_ : int
         Training rows with a coefficient other than zero; Newton steps may leave some of the size of
         rounding.
-    threshold_ : object
-        The fitted threshold; call it with scores.
-    classes_ : ndarray
-        Label numbers, or the class values of a one-dimensional y.
-    n_labels_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only if X has string column names.
+    {threshold_}
+    {labels}
 
     Notes
     -----
-    A row without a relevant or without an irrelevant label has no label pair: it takes no part in
-    learning scores, but does in fitting thresholds. A single label has no pair either; its
-    complement then takes the place of the second label, which gives a binary support vector
-    machine.
+    {no_pairs}
+    A single label has no pair either; its complement then takes the place of the second label,
+    which gives a binary support vector machine.
 
     References
     ----------
@@ -121,61 +85,28 @@ class RankSVM(KernelLabelRanker):
 
     Examples
     --------
-    >>> from skml_odm import RankSVM
-    >>> from skml_odm.datasets import load_digit_attributes
-    >>> X, y = load_digit_attributes(return_X_y=True)
-    >>> model = RankSVM(C=10.0, random_state=0).fit(X[:500], y[:500])
-    >>> model.predict(X[500:502]).shape
-    (2, 7)
-    >>> bool(model.dual_gap_ <= 1e-3)
-    True
+    {example}
     """
 
-    solvers = SOLVERS
+    solvers = tuple(SOLVERS)
+    checks = KernelLabelRanker.checks | {"solver": one_of(*solvers)}
 
-    def __init__(
-        self,
-        C=1.0,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        fit_intercept=True,
-        threshold="regression",
-        solver="auto",
-        tol=1e-3,
-        max_iter=2000,
-        random_state=None,
-        verbose=0,
-        cache_size=2000.0,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.threshold = threshold
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-        self.cache_size = cache_size
+    def make_problem(self, prepared):
+        loss = HingeLoss(prepared.labels, self.C, prepared.sample_weight)
+        return PairMultipliers(loss, bool(self.fit_intercept))
 
-    def _solve(self, X, operator, indicator, sample_weight):
-        loss = HingeLoss(indicator, self.C, sample_weight)
-        options: dict[str, Any] = {"random_state": self._seed} if self.solver in RANDOMISED else {}
+    def minimise(self, prepared, **options):
+        state = prepared.problem
         if self.solver == "auto":
-            state = PairMultipliers(loss, operator.intercept > 0.0)
-            options["state"] = self._sharing.begun(operator, state)
-        result = SOLVERS[self.solver](
-            operator,
-            loss,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            verbose=self.verbose,
-            **options,
-        )
+            options["state"] = state
+        if self.solver not in RANDOMISED:
+            del options["random_state"]
+        return SOLVERS[self.solver](prepared.operator, state.loss, **options)
+
+    def value_at_zero(self, prepared):
+        return prepared.problem.loss.at_zero
+
+    def keep(self, prepared, result, **options):
+        super().keep(prepared, result, **options)
         self.lp_solver_ = result.lp_solver
-        return accepted(result, operator, loss.at_zero, tol=self.tol)
+        return self

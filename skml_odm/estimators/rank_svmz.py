@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..features.operators import ChunkedOperator, LinearOperator
-from ..solvers.acceptance import accepted
 from ..solvers.binary_svm import (
     LIBSVM_KERNELS,
     binary_svms,
@@ -14,9 +13,12 @@ from ..solvers.binary_svm import (
     from_libsvm,
     from_zero,
 )
+from ..utils.validation import one_of
 from .base import KernelLabelRanker
+from .shared_docs import estimator_docs
 
 
+@estimator_docs()
 class RankSVMz(KernelLabelRanker):
     """Ranking support vector machine with a zero label.
 
@@ -32,40 +34,21 @@ class RankSVMz(KernelLabelRanker):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Weight of the loss against the regulariser; positive.
-    kernel : str or callable, default="rbf"
-        "linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed", or a function of
-        two matrices that returns the kernel values between their rows. A matrix that is not
-        positive semidefinite is replaced by its positive part, with a warning.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of "rbf", "poly", "sigmoid" and "laplacian": 1 / (n_features · X.var()),
-        1 / n_features, or the number.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=0.0
-        Constant term of "poly" and "sigmoid".
-    fit_intercept : bool, default=True
+    {C}
+    {kernel}
+    fit_intercept : bool, default=...
         Whether labels have an intercept b_k. It is free, as in the paper; only solver "liblinear"
         (which "auto" takes for a linear kernel) adds ½ b_k² to the objective.
-    solver : {"auto", "libsvm", "liblinear"}, default="auto"
+    solver : {"auto", "libsvm", "liblinear"}, default=...
         What brings each label close to its optimum; coordinate steps in double precision finish
         the work. "libsvm" needs an intercept, "liblinear" a linear kernel. "auto" is "liblinear"
         for a linear kernel and "libsvm" for others; without an intercept, other kernels are left
         to the coordinate steps alone.
-    tol : float, default=1e-3
-        Relative duality gap to reach.
-    max_iter : int, default=10000
+    {tol}
+    max_iter : int, default=...
         Iterations per label at most, where a pass over the rows or as many coordinate steps as
         there are rows are one; a ``ConvergenceWarning`` says when they do not suffice.
-    random_state : int, RandomState instance or None, default=None
-        Order in which "liblinear" visits the rows. None is a fixed order:
-        two fits with the same arguments give the same model.
-    verbose : int, default=0
-        Print a line with the gap for each label if positive.
-    cache_size : float, default=2000.0
-        Megabytes that the kernel matrix may take (8 m² bytes: 16 000 rows by default). A larger one
-        is computed anew, a few rows at a time, whenever it is needed.
+    {last_parameters}
 
     Attributes
     ----------
@@ -73,27 +56,13 @@ class RankSVMz(KernelLabelRanker):
         Signed coefficients A of the training rows; scores are K(x, X) A + b.
     intercept_ : ndarray of shape (n_labels,)
         b; zero without intercept.
-    coef_ : ndarray of shape (n_labels, n_features)
-        Weights w; only with ``kernel="linear"``.
-    X_fit_ : ndarray or CSR matrix
-        The training rows; not with a linear or precomputed kernel.
-    objective_ : float
-        Value of the objective.
-    dual_gap_ : float
-        Relative duality gap, computed from the final coefficients: the optimum is at least
-        ``objective_ * (1 - dual_gap_)``.
+    {coef_}
+    {certificate}
     n_iter_ : int
         Iterations done, of the label that needed most.
-    n_support_ : int
-        Training rows with a coefficient other than zero.
-    threshold_ : object
-        The threshold zero.
-    classes_ : ndarray
-        Label numbers, or the class values of a one-dimensional y.
-    n_labels_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only if X has string column names.
+    {n_support_}
+    {zero_threshold}
+    {labels}
 
     Notes
     -----
@@ -119,6 +88,7 @@ class RankSVMz(KernelLabelRanker):
     """
 
     solvers = ("auto", "libsvm", "liblinear")
+    checks = KernelLabelRanker.checks | {"solver": one_of(*solvers)}
     needs_pairs = False
     threshold = "zero"
 
@@ -150,7 +120,8 @@ class RankSVMz(KernelLabelRanker):
         self.verbose = verbose
         self.cache_size = cache_size
 
-    def _check_parameters(self):
+    def _validate_params(self):
+        super()._validate_params()
         is_linear = isinstance(self.kernel, str) and self.kernel == "linear"
         if self.solver == "liblinear" and not is_linear:
             raise ValueError(
@@ -163,31 +134,29 @@ class RankSVMz(KernelLabelRanker):
                 "Use solver='auto' for a model without."
             )
 
-    def _solve(self, X, operator, indicator, sample_weight):
+    def make_problem(self, prepared):
+        return self.C * pair_weights(prepared.labels, prepared.sample_weight)
+
+    def value_at_zero(self, prepared):
+        return prepared.problem.sum()
+
+    def minimise(self, prepared, *, random_state, **options):
+        operator = prepared.operator
         is_linear = isinstance(operator, LinearOperator)
         by_libsvm = self.solver == "libsvm" or (
             self.solver == "auto" and not is_linear and self.fit_intercept
         )
         if by_libsvm:
             if isinstance(operator, ChunkedOperator) and self.kernel not in LIBSVM_KERNELS:
-                raise self._no_room(len(indicator))
+                raise self._no_room(prepared.rows)
             start = from_libsvm
         elif is_linear:
-            start = partial(from_liblinear, random_state=check_random_state(self._seed))
+            start = partial(from_liblinear, random_state=check_random_state(random_state))
         else:
             start = from_zero
-        cost = self.C * pair_weights(indicator, sample_weight)
-        result = binary_svms(
-            operator,
-            indicator,
-            cost,
-            start,
-            balanced=by_libsvm,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            verbose=self.verbose,
+        return binary_svms(
+            operator, prepared.labels, prepared.problem, start, balanced=by_libsvm, **options
         )
-        return accepted(result, operator, cost.sum(), tol=self.tol)
 
 
 def pair_weights(indicator, sample_weight=None):

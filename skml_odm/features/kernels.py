@@ -1,6 +1,5 @@
 """Kernels: their parameters, their matrices, and what to do with an indefinite one."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from sklearn.utils.extmath import row_norms
 
 from ..utils.parallel import interruptible
 from ..utils.validation import canonical, check_choice, check_real
+from ..utils.warn import warn_user
 from ._gram import gaussian_rows, sparse_gram_rows
 
 NAMES = ("linear", "rbf", "poly", "sigmoid", "cosine", "laplacian", "precomputed")
@@ -277,13 +277,12 @@ def semidefinite_part(K, precision=DOUBLE_PRECISION):
         return K, None
     values, vectors = interruptible(np.linalg.eigh, K)
     if values[0] < -10 * precision * trace:
-        warnings.warn(
+        warn_user(
             f"The kernel matrix is not positive semidefinite: its smallest eigenvalue is "
             f"{values[0]:.3g} (the largest is {values[-1]:.3g}), so no convex problem and no "
             f"certificate belong to it. Its negative part was removed; objective_ and dual_gap_ "
             f"are those of the remaining, convex problem.",
             ConvergenceWarning,
-            stacklevel=6,
         )
     kept = vectors[:, values > tolerance]
     return (kept * values[values > tolerance]) @ kept.T, kept

@@ -3,8 +3,8 @@
 - :mod:`skml_odm.search.path_search` the estimator,
 - :mod:`skml_odm.search.candidates` which candidates are tried, and which of them together,
 - :mod:`skml_odm.search.run` a search under way,
-- :mod:`skml_odm.search.fold` the fits of a fold, :mod:`skml_odm.search.shared_fold` and
-  :mod:`skml_odm.search.matrices` what they share,
+- :mod:`skml_odm.search.fold` the fits of a fold, :mod:`skml_odm.search.fold_cache` and
+  :mod:`skml_odm.search.matrices` what one of them leaves to the others,
 - :mod:`skml_odm.search.checkpoint`, :mod:`skml_odm.search.identity` finished fits on disk, and
   which search they are of,
 - :mod:`skml_odm.search.progress` a progress bar.

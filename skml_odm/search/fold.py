@@ -4,6 +4,7 @@ import time
 from contextlib import nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Number
 from traceback import format_exc
 from typing import Any
@@ -18,9 +19,9 @@ from sklearn.utils.metaestimators import _safe_split
 from ..estimators.kernel_model import KernelModel
 from ..metrics import RankingScorer
 from ..utils.parallel import keep_freed_memory, one_thread
+from .fold_cache import FoldCache, fits_in_steps
 from .identity import key_of
 from .matrices import FoldMatrices
-from .shared_fold import SharedFold
 
 # Values that models may share.
 PLAIN = str | int | float | None
@@ -90,8 +91,8 @@ def _results(work, task, X, y, sample_weight, sources):
         for_fit["sample_weight"] = _safe_indexing(sample_weight, task.train)
     if work.weighs_scores:
         for_scorer["sample_weight"] = _safe_indexing(sample_weight, task.test)
-    stages = Stages(work.estimator, X_train, y_train, X_test)
     matrices = FoldMatrices(sources, task.train, task.test)
+    stages = Stages(work.estimator, X_train, y_train, X_test)
     by_predictions = work.by_predictions
     last: tuple = (None, None)
     for parameters in task.candidates:
@@ -103,11 +104,9 @@ def _results(work, task, X, y, sample_weight, sources):
         }
         try:
             model, rows = stages.prepare(parameters)
-            shared = stages.sharing(matrices)
-            shared.serial = None
-            if isinstance(model, KernelModel):
-                model._sharing = shared
-            model.fit(rows, y_train, **for_fit)
+            cache = stages.cache_for(model, matrices)
+            fit = model.fit if cache is None else partial(cache.fit, model)
+            fit(rows, y_train, **for_fit)
         except Exception:
             if work.error_score == "raise":
                 raise
@@ -118,18 +117,19 @@ def _results(work, task, X, y, sample_weight, sources):
             result["score_time"] = 0.0
             yield result
             continue
-        alike = shared.serial, repr(getattr(model, "threshold", None))
-        if shared.serial is None or last[0] != alike or not by_predictions:
-            scored, test_rows = stages.scored(by_predictions)
-            last = alike, _scores(work, scored, test_rows, y_test, for_scorer)
+        serial = None if cache is None else cache.serial
+        solution = serial, repr(getattr(model, "threshold", None))
+        if serial is None or last[0] != solution or not by_predictions:
+            last = solution, _scores(work, stages, y_test, for_scorer)
         result["test_scores"], result["score_error"] = last[1]
         result["score_time"] = time.perf_counter() - begin - result["fit_time"]
         yield result
 
 
-def _scores(work, estimator, X, y, options):
-    """Scores of a fitted estimator, and what scorers raised, if anything."""
+def _scores(work, stages, y, options):
+    """Scores of the fitted candidate, and what scorers raised, if anything."""
     try:
+        estimator, X = stages.scored(work.by_predictions)
         scores = work.scorer(estimator, X, *(() if y is None else (y,)), **options)
     except Exception:
         if work.error_score == "raise":
@@ -177,7 +177,7 @@ class Stages:
         self.candidate: Any = None
         self.fitted_steps: list = []
         self.known: Any = None
-        self.shared: Any = None
+        self.cache: Any = None
 
     def prepare(self, parameters):
         """An unfitted model, and its training rows."""
@@ -192,7 +192,7 @@ class Stages:
         before = key_of({k: v for k, v in parameters.items() if k.split("__")[0] != last})
         if self.known != before:
             self._fit_steps()
-            self.known, self.shared = before, None
+            self.known, self.cache = before, None
         return self.candidate[-1], self.rows[0]
 
     def _fit_steps(self):
@@ -209,10 +209,11 @@ class Stages:
 
         Where only predictions matter these are a pipeline's last step and transformed rows.
         """
-        if not isinstance(self.candidate, Pipeline):
-            return self.candidate, self.rows[1]
-        if by_predictions:
-            return self.candidate[-1], self.rows[1]
+        model = self.candidate[-1] if isinstance(self.candidate, Pipeline) else self.candidate
+        if fits_in_steps(model):
+            self.cache.know_values(model)
+        if by_predictions or model is self.candidate:
+            return model, self.rows[1]
         self.candidate.steps = [*self.fitted_steps, self.candidate.steps[-1]]
         return self.candidate, self.data[2]
 
@@ -229,10 +230,13 @@ class Stages:
             setattr(model, name, value if isinstance(value, PLAIN) else clone(value, safe=False))
         return model
 
-    def sharing(self, matrices):
-        """What the models of these rows have in common."""
-        if self.shared is None:
+    def cache_for(self, model, matrices):
+        """What fits a model to these rows step by step; None for models that have no steps."""
+        if not fits_in_steps(model):
+            return None
+        if self.cache is None:
             if isinstance(self.estimator, Pipeline):
+                # the matrices are those of rows that no step has changed
                 matrices = FoldMatrices({}, matrices.train, matrices.test)
-            self.shared = SharedFold(self.rows[1], matrices)
-        return self.shared
+            self.cache = FoldCache(self.rows[1], matrices)
+        return self.cache

@@ -50,7 +50,7 @@ class FoldMatrices:
     train: np.ndarray
     test: np.ndarray
 
-    def can(self, kernel):
+    def supports(self, kernel):
         """Whether a kernel's values can be made."""
         return isinstance(kernel.kind, str) and SOURCES.get(kernel.kind) in self.sources
 

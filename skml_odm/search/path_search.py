@@ -14,6 +14,7 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import _num_samples
 
 from ..metrics import RankingScorer
+from ..utils.types import ArrayLike, Matrix, Self
 from ..utils.validation import (
     as_plain_array,
     check_choice,
@@ -117,8 +118,8 @@ class PathSearchCV(BaseSearchCV):
     Ctrl-C ends a search with a warning; ``cv_results_`` has what was finished. If nothing was, it
     is a ``KeyboardInterrupt`` as always.
 
-    Besides ``cache_size``, each worker holds the kernel matrix of one fold, a copy of it in single
-    precision, kernel values of its validation rows, and up to 64 MB of known solutions.
+    Besides ``cache_size``, each worker holds the kernel matrix of one fold, kernel values of its
+    validation rows, and up to 64 MB of known solutions.
 
     Examples
     --------
@@ -170,7 +171,13 @@ class PathSearchCV(BaseSearchCV):
         self.cache_size = cache_size
         self.error_score = error_score
 
-    def fit(self, X, y=None, sample_weight=None, groups=None):
+    def fit(
+        self,
+        X: Matrix,
+        y: Matrix | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Try the candidates, and fit the best one to all rows.
 
         Parameters
@@ -234,8 +241,8 @@ class PathSearchCV(BaseSearchCV):
         check_real("n_candidates", self.n_candidates, 1, integer=True)
         check_real("factor", self.factor, 1, open_low=True)
         check_real("cache_size", self.cache_size, 0)
-        check_seed(self.random_state)
-        check_verbose(self.verbose)
+        check_seed("random_state", self.random_state)
+        check_verbose("verbose", self.verbose)
         self._check_n_jobs()
         self._check_refit()
         self._check_highest_score()

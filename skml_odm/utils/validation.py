@@ -3,6 +3,7 @@
 import numbers
 import sys
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,18 +54,26 @@ def check_choice(name, value, allowed, or_else=""):
         raise ValueError(f"{name} must be one of {names}; got {value!r}.")
 
 
+def check_choice_or_number(name, value, allowed):
+    """Raise unless ``value`` is one of the allowed strings or a finite number."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        check_real(name, value, -np.inf)
+    else:
+        check_choice(name, value, allowed, or_else="a number")
+
+
 def check_bool(name, value):
     """Raise unless ``value`` is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False; got {value!r}.")
 
 
-def check_verbose(value):
+def check_verbose(name, value):
     """Raise unless ``value`` can be the ``verbose`` of an estimator: a number, True or False."""
-    check_real("verbose", int(value) if isinstance(value, bool | np.bool_) else value, 0)
+    check_real(name, int(value) if isinstance(value, bool | np.bool_) else value, 0)
 
 
-def check_seed(value):
+def check_seed(name, value):
     """Raise unless ``value`` can be the ``random_state`` of an estimator."""
     if isinstance(value, numbers.Integral):
         # making a generator to find out would cost more than many a fit's iteration
@@ -73,8 +82,26 @@ def check_seed(value):
         fits = value is None or value is np.random or isinstance(value, np.random.RandomState)
     if not fits:
         raise ValueError(
-            f"random_state must be an integer in [0, 2**32), a RandomState or None; got {value!r}."
+            f"{name} must be an integer in [0, 2**32), a RandomState or None; got {value!r}."
         )
+
+
+# checks of parameters: they take the name and the value
+POSITIVE = partial(check_real, low=0, open_low=True)
+NOT_NEGATIVE = partial(check_real, low=0)
+SHARE = partial(check_real, low=0, high=1)
+COUNT = partial(check_real, low=1, integer=True)
+
+
+def one_of(*allowed, or_else=""):
+    """The check of a parameter that is one of some strings; see ``check_choice``."""
+    return partial(check_choice, allowed=allowed, or_else=or_else)
+
+
+def check_parameters(estimator):
+    """Raise unless all parameters pass the ``checks`` that the class of an estimator lists."""
+    for name, check in estimator.checks.items():
+        check(name, getattr(estimator, name))
 
 
 def as_plain_array(values, name="X"):
@@ -151,7 +178,8 @@ def forget(estimator):
     """Drop what an earlier fit has left: one that fails must not leave half of a model."""
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)
-    vars(estimator).pop("_kernel", None)
+    for name in ("_kernel", "_known"):
+        vars(estimator).pop(name, None)
 
 
 def validated_rows(estimator, X, *, reset, **options):

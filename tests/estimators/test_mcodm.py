@@ -332,13 +332,13 @@ def test_a_fit_that_fails_leaves_no_model(machine, kernel, monkeypatch):
         "within double precision": lambda: model.fit(X, y + 5),
     }
 
-    def overflow(*arguments):
+    def overflow(*arguments, **options):
         raise FloatingPointError("too large")
 
     for message, fail in failures.items():
         model.set_params(theta=0.2).fit(X, y)
         with monkeypatch.context() as patch, pytest.raises(ValueError, match=message):
-            patch.setattr(machine, "_solve", overflow)
+            patch.setattr(machine, "minimise", overflow)
             fail()
         for ask in (model.predict, model.decision_function):
             with pytest.raises(NotFittedError):

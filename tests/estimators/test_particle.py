@@ -343,7 +343,7 @@ def test_one_label_is_a_binary_machine(variant):
         ({"n_neighbors": 0}, r"n_neighbors must be an integer in \[1, inf\); got 0"),
         ({"n_neighbors": 2.5}, r"n_neighbors must be an integer in \[1, inf\); got 2.5"),
         ({"alpha": 1}, r"alpha must be a number in \[0, 1\); got 1"),
-        ({"alpha": -0.1}, r"alpha must be a number in \[0, 1\]; got -0.1"),
+        ({"alpha": -0.1}, r"alpha must be a number in \[0, 1\); got -0.1"),
         ({"credibility": 1.5}, r"credibility must be a number in \[0, 1\]; got 1.5"),
         ({"max_iter": 0}, r"max_iter must be an integer in \[1, .*\]; got 0"),
     ],

@@ -444,7 +444,6 @@ def test_given_confidences_are_not_learned(kind):
     np.testing.assert_array_equal(given, copy)
     assert model.confidences_ is not given and not np.shares_memory(model.confidences_, given)
     assert (model.n_outer_iter_, model.confidence_solver_) == (1, "none")
-    assert not hasattr(model, "_given")
 
 
 @pytest.mark.parametrize(

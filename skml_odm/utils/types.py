@@ -1,0 +1,16 @@
+"""Types for annotations of public methods."""
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix, spmatrix
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+else:
+    # Python 3.10 has none, and only type checkers ask
+    Self = Any
+
+Matrix: TypeAlias = ArrayLike | spmatrix
+
+__all__ = ["ArrayLike", "Matrix", "NDArray", "Self", "csr_matrix"]
