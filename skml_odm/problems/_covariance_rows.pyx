@@ -21,7 +21,7 @@ and Θ follows at once: φ never falls.
 from libc.math cimport INFINITY, fabs, fmax, fmin
 from libc.stdlib cimport free, malloc
 from scipy.linalg.cython_lapack cimport dposv
-from skml_odm.problems._row_problem cimport RowProblem
+from skml_odm.problems._row_problem cimport HingeRows
 from skml_odm.problems._separation cimport side_surplus
 
 cdef double ROUNDING = 1e-13
@@ -32,7 +32,7 @@ cdef double RIDGE = 1e-3
 cdef int MAX_BISECTIONS = 60
 
 
-cdef class CovarianceRows(RowProblem):
+cdef class CovarianceRows(HingeRows):
     """Rows of the separation loss with a general Θ.
 
     Parameters
@@ -59,7 +59,7 @@ cdef class CovarianceRows(RowProblem):
             raise MemoryError()
 
     def __init__(self, coefficients, sign, weight, beta, tau, double[:, ::1] theta, alpha):
-        super().__init__(coefficients, sign, weight, 1.0 / beta)
+        super().__init__(coefficients, sign, weight, beta)
         self.tau = tau
         self.theta = theta
         self.alpha = alpha

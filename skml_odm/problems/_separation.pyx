@@ -12,7 +12,7 @@ steps, each O(q), and no iteration over labels. For other Θ see ``_covariance_r
 
 from libc.math cimport INFINITY, fabs, fmax, fmin
 from libc.stdlib cimport free, malloc
-from skml_odm.problems._row_problem cimport RowProblem
+from skml_odm.problems._row_problem cimport HingeRows
 from skml_odm.problems._separation cimport side_surplus
 
 cdef double ROUNDING = 1e-14
@@ -80,7 +80,7 @@ cdef void project(
         result[k] = fmax(values[k] + shift - level, 0.0)
 
 
-cdef class SeparationRows(RowProblem):
+cdef class SeparationRows(HingeRows):
     """Rows of the separation loss with Θ = I + τ 11ᵀ, each solved exactly.
 
     Parameters
@@ -105,7 +105,7 @@ cdef class SeparationRows(RowProblem):
             raise MemoryError()
 
     def __init__(self, coefficients, sign, weight, beta, tau):
-        super().__init__(coefficients, sign, weight, 1.0 / beta)
+        super().__init__(coefficients, sign, weight, beta)
         self.tau = tau
 
     def __dealloc__(self):

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from functools import partial
 
 from .auto import auto
-from .bcd import MultiplicativeBlocks, bcd
+from ._m3 import MultiplicativeBlocks
+from .bcd import bcd
 from .newton import newton
 
 SOLVERS: dict[str, Callable] = {

@@ -65,7 +65,7 @@ class LeanDirection(Directions):
         target = (RELAXED * forcing) ** 2 * square
         n_products, done = 3, False
         while n_products < 2 * MAX_CG:
-            Q = curvature.product(W, s)
+            Q = curvature.product(W + s).astype(W.dtype)
             Q += P
             bend = product(Q, W, s)
             if not (bend > 0.0 and square > 0.0):
