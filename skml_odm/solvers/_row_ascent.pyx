@@ -19,13 +19,13 @@ ctypedef fused index_type:
 
 def sweep_panel(
     RowProblem problem, const double[:, ::1] gram, const double[:, ::1] products,
-    const Py_ssize_t[::1] rows, double[::1] surplus,
+    const Py_ssize_t[:] rows, const Py_ssize_t[::1] order, double[::1] surplus,
 ):
-    """Visit a panel of rows; return which of the panel moved, and by how much.
+    """Visit a panel of rows in some order; return which of the panel moved, and by how much.
 
     ``gram`` is K among the rows of the panel and ``products`` their rows of K A from before.
     """
-    cdef Py_ssize_t n = products.shape[0], q = products.shape[1], n_moved = 0, i, k
+    cdef Py_ssize_t n = products.shape[0], q = products.shape[1], n_moved = 0, i, at, k
     found_changes, found_moved = np.empty((n + 1, q)), np.empty(n + 1, dtype=np.intp)
     cdef double[:, ::1] changes = found_changes
     cdef Py_ssize_t[::1] moved = found_moved
@@ -33,12 +33,15 @@ def sweep_panel(
     cdef double* product = &changes[n, 0]
     with nogil:
         for i in range(n):
+            at = order[i]
             for k in range(q):
-                product[k] = products[i, k]
-            add_combination(product, &changes[0, 0], &gram[i, 0], &moved[0], n_moved, q)
-            surplus[rows[i]] = problem.visit(rows[i], product, gram[i, i], &changes[n_moved, 0])
+                product[k] = products[at, k]
+            add_combination(product, &changes[0, 0], &gram[at, 0], &moved[0], n_moved, q)
+            surplus[rows[at]] = problem.visit(
+                rows[at], product, gram[at, at], &changes[n_moved, 0]
+            )
             if problem.moved:
-                moved[n_moved] = i
+                moved[n_moved] = at
                 n_moved += 1
     return found_moved[:n_moved], found_changes[:n_moved]
 

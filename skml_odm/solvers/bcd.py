@@ -146,18 +146,14 @@ class PanelSweep:
     def __init__(self, operator, A, blocks):
         self.operator, self.A, self.blocks = operator, A, blocks
         self.current = operator.follow(A)
+        self.numbers = np.arange(len(A))
 
     def __call__(self, rng, surplus):
         for rows in panels(len(self.A), rng):
             before = self.A[rows].copy()
+            gram, scores = self.operator.gram(rows), self.current.scores(rows)
             order = rng.permutation(len(before))
-            sweep_panel(
-                self.blocks,
-                self.operator.gram(rows)[np.ix_(order, order)],
-                self.current.scores(rows)[order],
-                np.arange(len(self.A))[rows][order],
-                surplus,
-            )
+            sweep_panel(self.blocks, gram, scores, self.numbers[rows], order, surplus)
             self.current.changed(rows, before)
 
 

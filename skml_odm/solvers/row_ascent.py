@@ -124,6 +124,7 @@ class KernelVisits:
                 self.operator.gram(panel) + intercept,
                 self.products[panel] + intercept * self.total,
                 panel,
+                np.arange(len(panel)),
                 surplus,
             )
             if len(moved):
