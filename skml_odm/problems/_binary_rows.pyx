@@ -16,7 +16,7 @@ cdef class BinaryRows(HingeRows):
     Parameters
     ----------
     coefficients, sign, weight, beta
-        As in ``SeparationRows``.
+        As in ``HingeRows``.
     theta : ndarray of shape (q, q)
         Θ, positive semidefinite.
     """
