@@ -207,7 +207,8 @@ cdef int bucket_direction(
 
 cdef size_t newton_workspace(Py_ssize_t q) noexcept nogil:
     """Doubles that a Newton direction needs."""
-    return max(2 * q + most_pairs_in_a_loop(q) + (q // 2) ** 2, (q // 2) * (q // 2 + 4) + 1 + 3 * (q + 1) + 2)
+    cdef Py_ssize_t schur = (q // 2) * (q // 2)
+    return schur + max(2 * q + most_pairs_in_a_loop(q), 4 * (q // 2) + 3 * (q + 2))
 
 
 cdef size_t block_workspace(Py_ssize_t q) noexcept nogil:

@@ -207,7 +207,8 @@ cdef bint fill(Buckets* buckets, const double* f, double* gradient) noexcept nog
     cdef double* count = buckets.count
     cdef double* total = buckets.total
     cdef double* square = buckets.square
-    cdef double score, apart, sign = buckets.sign, shift = buckets.shift, scale = -sign * buckets.weight
+    cdef double score, apart, sign = buckets.sign, shift = buckets.shift
+    cdef double scale = -sign * buckets.weight
     cdef int* bucket = buckets.bucket
     cdef int changed = 0
     f += buckets.first_many

@@ -80,7 +80,9 @@ cdef void multiplicative_updates(
                 b = beta[k * s + other]
                 shared_a = kappa * (old_a[k] + old_a[p + other])
                 shared_b = kappa * (old_b[k] + old_b[p + other])
-                alpha[k * s + other] = a * growth(margin - row.lower, shared_a + a / weight, shared_b)
+                alpha[k * s + other] = a * growth(
+                    margin - row.lower, shared_a + a / weight, shared_b
+                )
                 if mu > 0.0:
                     beta[k * s + other] = b * growth(
                         row.upper - margin, shared_b + b / (weight * mu), shared_a

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from functools import partial
 
-from .auto import auto
 from ._m3 import MultiplicativeBlocks
+from .auto import auto
 from .bcd import bcd
 from .newton import newton
 

@@ -128,7 +128,10 @@ def test_hessian_product_is_that_of_the_explicit_matrices(seed):
     direction = rng.normal(size=scores.shape)
     expected = np.einsum("ikl,il->ik", hessians, direction)
     np.testing.assert_allclose(
-        loss.curvature(scores).product(direction), expected, atol=1e-12 * parameters["C"], rtol=1e-10
+        loss.curvature(scores).product(direction),
+        expected,
+        atol=1e-12 * parameters["C"],
+        rtol=1e-10,
     )
 
 
