@@ -27,7 +27,7 @@ from skml_odm.problems._separation cimport row_surplus
 # A row is solved when slopes differ by no more than this share of the largest, or when less is left
 # than this share of what is negligible.
 cdef double ROUNDING = 1e-12
-cdef double SHARE_OF_NEGLIGIBLE = 0.1
+cdef double SHARE_OF_NEGLIGIBLE = 0.5
 cdef int MAX_STEPS = 100_000
 cdef int MAX_BISECTIONS = 60
 
@@ -104,12 +104,13 @@ cdef class CovarianceRows(HingeRows):
             return surplus
         learned = 0.5 * self.scale * self.scale / self.alpha
         for k in range(q):
-            for j in range(q):
-                hessian[k * (q + 2) + j] = sign[k] * sign[j] * (
+            for j in range(k + 1):
+                value = sign[k] * sign[j] * (
                     self.scale * diagonal * theta[k * q + j]
-                    + learned * (spread * ((1.0 if k == j else 0.0) + self.tau))
-                    + learned * plain[k] * plain[j]
+                    + learned * (spread * self.tau + plain[k] * plain[j])
                 )
+                hessian[k * (q + 2) + j] = hessian[j * (q + 2) + k] = value
+            hessian[k * (q + 3)] += learned * spread
         gain = self.solve(weight, m, slope, hessian)
         if gain <= 0.0:
             # rounding is all that is left
@@ -138,7 +139,9 @@ cdef class CovarianceRows(HingeRows):
 
         ``slope`` is its gradient throughout.
         """
-        cdef Py_ssize_t q = self.sign.shape[1], n = q + 2, k, high, low, rising, falling
+        cdef Py_ssize_t q = self.sign.shape[1], n = q + 2, k, rising, falling
+        cdef Py_ssize_t[2] high
+        cdef Py_ssize_t[2] low
         cdef double enough = 0.0, most, apart, curvature, length, gain, step = 0.0, total = 0.0
         cdef int _step, side
         for k in range(q):
@@ -148,16 +151,17 @@ cdef class CovarianceRows(HingeRows):
         for _step in range(MAX_STEPS):
             # on the side where slopes differ most, the multiplier with the largest slope grows
             most, rising, falling = enough, -1, -1
+            high[0], high[1] = q, q + 1
+            low[0] = low[1] = -1
+            for k in range(n):
+                side = self.side[k]
+                if slope[k] > slope[high[side]]:
+                    high[side] = k
+                if m[k] > 0.0 and (low[side] < 0 or slope[k] < slope[low[side]]):
+                    low[side] = k
             for side in range(2):
-                high, low = q + side, -1
-                for k in range(n):
-                    if self.side[k] == side:
-                        if slope[k] > slope[high]:
-                            high = k
-                        if m[k] > 0.0 and (low < 0 or slope[k] < slope[low]):
-                            low = k
-                if low >= 0 and slope[high] - slope[low] > most:
-                    most, rising = slope[high] - slope[low], high
+                if low[side] >= 0 and slope[high[side]] - slope[low[side]] > most:
+                    most, rising = slope[high[side]] - slope[low[side]], high[side]
             if rising < 0:
                 break
             # at the expense of the one with which it gains most
