@@ -145,6 +145,7 @@ class LinearVisits:
             operator.diagonal(),
             operator.intercept,
         )
+        self.features: tuple
         if sparse.issparse(X):
             self.sweep, self.features = weights.sweep_sparse, (X.data, X.indices, X.indptr)
             work = X.nnz / max(1, X.shape[0])
