@@ -7,16 +7,16 @@ close to the identity the labels of a row hardly see each other.
 
 from libc.math cimport fabs, fmax, fmin
 from libc.stdlib cimport free, malloc
-from skml_odm.problems._row_problem cimport RowProblem
+from skml_odm.problems._row_problem cimport HingeRows
 
 
-cdef class BinaryRows(RowProblem):
+cdef class BinaryRows(HingeRows):
     """Rows of independent hinge losses.
 
     Parameters
     ----------
     coefficients, sign, weight, beta
-        As in ``SeparationRows``.
+        As in ``HingeRows``.
     theta : ndarray of shape (q, q)
         Θ, positive semidefinite.
     """
@@ -31,7 +31,7 @@ cdef class BinaryRows(RowProblem):
             raise MemoryError()
 
     def __init__(self, coefficients, sign, weight, beta, const double[:, ::1] theta, coupled):
-        super().__init__(coefficients, sign, weight, 1.0 / beta)
+        super().__init__(coefficients, sign, weight, beta)
         self.theta = theta
         self.coupled = coupled
 

@@ -1,9 +1,25 @@
 """The exact block step, for all that visit rows."""
 
+from skml_odm.problems._pairs cimport RowPairs
 
-cdef double proximal_step(
-    const double* centre, double* f, Py_ssize_t p, Py_ssize_t q, double kappa, double weight,
-    double lower, double upper, double mu, double loss, double* pull, double* work,
-) noexcept nogil
 
-cdef size_t row_workspace(Py_ssize_t q) noexcept nogil
+cdef struct Block:
+    RowPairs pairs
+    # K_ii
+    double kappa
+    # f⁰, f and its gradient coefficients, relevant labels first; then room for steps
+    double* centre
+    double* f
+    double* gradient
+    double* step
+    double* trial
+    double* memory
+
+
+cdef size_t block_workspace(Py_ssize_t q) noexcept nogil
+
+cdef void open_block(Block* block, Py_ssize_t q, double* work) noexcept nogil
+
+cdef double block_loss(Block* block) noexcept nogil
+
+cdef double proximal_step(Block* block, double loss) noexcept nogil

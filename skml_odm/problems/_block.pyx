@@ -10,32 +10,28 @@ strongly convex with a piecewise linear gradient, so a semismooth Newton method 
 ends after finitely many steps. Its Hessian (times κ) is I + κ·(weighted bipartite Laplacian): the
 larger side of the bipartition is eliminated, the smaller one, of p labels, factored. With very many
 labels the pairs are taken bucket by bucket (see ``_sorted_pairs``), and a step costs
-O(q log p + p³). Where the smaller side is a single label, the other scores are functions of its
-score, and a root in one variable is sought.
+O(q log p + p³).
 """
 
-from libc.math cimport INFINITY, fabs, sqrt
+from libc.math cimport INFINITY, sqrt
 from libc.stdlib cimport free, malloc
-from skml_odm.utils._panel cimport add_combination
-from skml_odm.problems._pairs cimport pair_curvature, pair_terms
+from skml_odm.problems._pair_loss cimport Pairs
+from skml_odm.problems._pairs cimport RowPairs, pair_curvature
 from skml_odm.problems._sorted_pairs cimport (
     Buckets,
+    bucket_terms,
     bucket_workspace,
-    cut_line,
-    fill,
-    half_squares,
+    most_pairs_in_a_loop,
     open_buckets,
-    pull_few,
+    pair_terms,
     row_terms,
-    sort_few,
+    sorting_pays,
 )
+from skml_odm.utils._signals cimport ROWS_PER_LOOK, look_for_signals
 
 cdef int MAX_NEWTON = 100
+cdef int MAX_HALVINGS = 60
 cdef double ROUNDING = 1e-14
-
-# With so many labels on the smaller and on the larger side buckets beat loops over all pairs.
-cdef Py_ssize_t MIN_FEW = 5
-cdef Py_ssize_t MIN_MANY = 100
 
 
 cdef int cholesky_solve(double* matrix, Py_ssize_t n, double* x) noexcept nogil:
@@ -68,22 +64,29 @@ cdef int cholesky_solve(double* matrix, Py_ssize_t n, double* x) noexcept nogil:
 
 
 cdef int pair_direction(
-    const double* few, Py_ssize_t n_few, const double* many, Py_ssize_t n_many, double sign,
-    double scale, double lower, double upper, double mu,
-    double* step_few, double* step_many, double* work,
+    const RowPairs* row, const double* f, double scale, double* step, double* work,
 ) noexcept nogil:
-    """Solve (I + scale·Laplacian) step = residual; the steps hold the residuals on entry.
+    """Solve (I + scale·Laplacian) step = residual; ``step`` holds the residual on entry.
 
-    ``few`` is the side to factor; the margin of a pair is sign·(few − many). ``work`` has room for
-    (n_few + 2)·(n_few + n_many) doubles.
+    ``work`` has room for ``newton_workspace`` doubles.
     """
+    cdef Py_ssize_t n_few = min(row.p, row.q - row.p), n_many = row.q - n_few
+    # the smaller side is factored; a pair's margin is sign·(few − many)
+    cdef double sign = 1.0 if n_few == row.p else -1.0
+    cdef Py_ssize_t first_few = 0 if n_few == row.p else row.p
+    cdef Py_ssize_t first_many = row.p - first_few
+    cdef const double* few = f + first_few
+    cdef const double* many = f + first_many
+    cdef double* step_few = step + first_few
+    cdef double* step_many = step + first_many
+    cdef double lower = row.lower, upper = row.upper, mu = row.mu
     cdef double* inverse = work
     cdef double* ratio = inverse + n_many
     cdef double* coupling = ratio + n_many
     cdef double* schur = coupling + n_few * n_many
     cdef Py_ssize_t a, b, other
     cdef double curvature, total, pull, shared
-    cdef const double* row
+    cdef const double* weights
     cdef const double* column
     for other in range(n_many):
         inverse[other] = 1.0
@@ -97,11 +100,11 @@ cdef int pair_direction(
     # schur = diag(1 + W 1) − W diag(1 + Wᵀ1)⁻¹ Wᵀ ;  step_few += W diag(…)⁻¹ step_many
     # Row a of schur sums to 1 + Σ W_a/(1 + Wᵀ1): the diagonal is a sum without cancellation.
     for a in range(n_few):
-        row = coupling + a * n_many
+        weights = coupling + a * n_many
         total = 1.0
         pull = 0.0
         for other in range(n_many):
-            ratio[other] = row[other] * inverse[other]
+            ratio[other] = weights[other] * inverse[other]
             total += ratio[other]
             pull += ratio[other] * step_many[other]
         step_few[a] += pull
@@ -117,9 +120,9 @@ cdef int pair_direction(
     if cholesky_solve(schur, n_few, step_few) != 0:
         return -1
     for a in range(n_few):
-        row = coupling + a * n_many
+        weights = coupling + a * n_many
         for other in range(n_many):
-            step_many[other] += row[other] * step_few[a]
+            step_many[other] += weights[other] * step_few[a]
     for other in range(n_many):
         step_many[other] *= inverse[other]
     return 0
@@ -128,7 +131,7 @@ cdef int pair_direction(
 cdef int bucket_direction(
     const Buckets* buckets, double scale, double* step, double* work,
 ) noexcept nogil:
-    """The same from buckets, for a row of residuals.
+    """The same from buckets.
 
     The larger side's labels of a bucket have the same pairs, and so the same
     column w of weights (1 and μ times scale): with n of them the smaller side's matrix is
@@ -204,142 +207,51 @@ cdef int bucket_direction(
 
 cdef size_t newton_workspace(Py_ssize_t q) noexcept nogil:
     """Doubles that a Newton direction needs."""
-    cdef Py_ssize_t by_pairs = (2 + (q // 2 if q < 2 * MIN_MANY else MIN_FEW)) * q
-    return max(by_pairs, (q // 2) * (q // 2 + 4) + 1 + 3 * (q + 1) + 2)
+    cdef Py_ssize_t schur = (q // 2) * (q // 2)
+    return schur + max(2 * q + most_pairs_in_a_loop(q), 4 * (q // 2) + 3 * (q + 2))
 
 
-cdef double single_label_score(
-    double x, double centre, const double* centres, Py_ssize_t n_many, double sign,
-    double scale, double lower, double upper, double mu,
-) noexcept nogil:
-    """The minimiser's score of a label that is alone on its side; ``x`` is a first guess.
+cdef size_t block_workspace(Py_ssize_t q) noexcept nogil:
+    return (5 * q + bucket_workspace(q) + newton_workspace(q)) * sizeof(double)
 
-    Given x, a label of the other side has a pair of its own, and its score a closed form: what the
-    pair lacks or exceeds with that label at its centre is divided by 1 + κc or 1 + κcμ. So
 
-        x − centre − sign·κ·(sum of the multipliers given x) = 0
+cdef void open_block(Block* block, Py_ssize_t q, double* work) noexcept nogil:
+    block.centre = work
+    block.f = work + q
+    block.gradient = work + 2 * q
+    block.step = work + 3 * q
+    block.trial = work + 4 * q
+    block.memory = work + 5 * q
 
-    remains. The slope is at least 1, hence the value bounds the distance to the root: Newton's
-    method is kept within these bounds.
+
+cdef double block_loss(Block* block) noexcept nogil:
+    return row_terms(&block.pairs, block.f, block.gradient, block.memory)
+
+
+cdef double proximal_step(Block* block, double loss) noexcept nogil:
+    """Move f to the minimiser; return its loss and leave its gradient coefficients.
+
+    ``loss`` is the loss at the f that is given, and ``gradient`` holds its coefficients.
     """
-    cdef double shrink = 1.0 / (1.0 + scale), shrink_over = mu / (1.0 + scale * mu)
-    cdef double low = -INFINITY, high = INFINITY, short_by, over_by, total, slope, error
-    cdef Py_ssize_t other
-    cdef int _iteration
-    for _iteration in range(MAX_NEWTON):
-        total = 0.0
-        slope = 0.0
-        for other in range(n_many):
-            short_by = lower - sign * (x - centres[other])
-            over_by = sign * (x - centres[other]) - upper
-            short_by = short_by if short_by > 0.0 else 0.0
-            over_by = over_by if over_by > 0.0 else 0.0
-            total += shrink * short_by - shrink_over * over_by
-        # gcc makes vector instructions of two loops, but not of one for both sums
-        for other in range(n_many):
-            slope += pair_curvature(
-                sign * (x - centres[other]), lower, upper, shrink_over / shrink
-            )
-        error = x - centre - sign * scale * total
-        if error > 0.0:
-            high = x
-            low = max(low, x - error)
-        else:
-            low = x
-            high = min(high, x - error)
-        error /= 1.0 + scale * shrink * slope
-        x -= error
-        if not fabs(error) > ROUNDING * (1.0 + fabs(x)):
-            break
-        if not low < x < high:
-            x = 0.5 * (low + high)
-    return x
-
-
-cdef double follow_single_label(
-    double x, const double* centres, double* many, Py_ssize_t n_many, double sign,
-    double kappa, double weight, double lower, double upper, double mu,
-    double* pull_one, double* pull_many,
-) noexcept nogil:
-    """Move ``many`` to its optimum given the score ``x`` of the other side's only label.
-
-    Returns the loss and writes the pair sums. Both come from the closed form: differences of
-    scores would lose them in rounding where κc is huge.
-    """
-    cdef double shrink = 1.0 / (1.0 + kappa * weight)
-    cdef double shrink_over = 1.0 / (1.0 + kappa * weight * mu)
-    cdef double short_by, over_by, total = 0.0, loss = 0.0
-    cdef Py_ssize_t other
-    for other in range(n_many):
-        short_by = lower - sign * (x - centres[other])
-        over_by = sign * (x - centres[other]) - upper
-        short_by = short_by * shrink if short_by > 0.0 else 0.0
-        over_by = over_by * shrink_over if over_by > 0.0 else 0.0
-        pull_many[other] = weight * (short_by - mu * over_by)
-        many[other] = centres[other] - sign * kappa * pull_many[other]
-        total += pull_many[other]
-        loss += short_by * short_by + mu * over_by * over_by
-    pull_one[0] = total
-    return 0.5 * weight * loss
-
-
-cdef double block_loss(
-    Buckets* buckets, bint in_buckets, const double* f, Py_ssize_t p, Py_ssize_t q, double weight,
-    double lower, double upper, double mu, double* pull, bint* changed,
-) noexcept nogil:
-    """Loss and pair sums.
-
-    With buckets it is told whether the state of a pair is another than in the last call.
-    """
-    cdef Py_ssize_t j
-    if not in_buckets:
-        changed[0] = True
-        return pair_terms(f, p, f + p, q - p, weight, lower, upper, mu, pull, pull + p)
-    changed[0] = sort_few(buckets, f)
-    changed[0] |= cut_line(buckets)
-    changed[0] |= fill(buckets, f, pull)
-    pull_few(buckets, pull)
-    for j in range(q):
-        pull[j] *= weight
-    return weight * half_squares(buckets)
-
-
-cdef double proximal_step(
-    const double* centre, double* f, Py_ssize_t p, Py_ssize_t q, double kappa, double weight,
-    double lower, double upper, double mu, double loss, double* pull, double* work,
-) noexcept nogil:
-    """Move ``f`` to the minimiser and return its loss.
-
-    ``loss`` and ``pull`` are the loss and the pair sums of the starting point; ``pull`` becomes
-    those of the minimiser. ``work`` is the part of ``row_workspace`` after three rows.
-    """
-    cdef double* step = work
-    cdef double* trial = work + q
-    cdef double* memory = work + 2 * q
-    cdef Py_ssize_t j, s = q - p
-    # where the smaller and the larger side begin
-    cdef Py_ssize_t few = 0 if p <= s else p, many = p if p <= s else 0
-    cdef Py_ssize_t n_few = min(p, s)
-    cdef double sign = 1.0 if p <= s else -1.0
+    cdef const RowPairs* row = &block.pairs
+    cdef const double* centre = block.centre
+    cdef double* f = block.f
+    cdef double* gradient = block.gradient
+    cdef double* step = block.step
+    cdef double* trial = block.trial
+    cdef double* memory = block.memory
+    cdef Py_ssize_t j, q = row.q
     cdef Buckets buckets
-    cdef bint in_buckets = n_few >= MIN_FEW and q - n_few >= MIN_MANY
-    cdef bint changed = True, settled = False
+    cdef bint in_buckets = sorting_pays(row), changed = True, settled = False
     cdef int _iteration, _halving, failed, patience = 3
-    cdef double scale = kappa * weight, value, trial_value = 0.0, t, size, noise = 0.0
+    cdef double kappa = block.kappa, scale = kappa * row.weight
+    cdef double value, trial_value = 0.0, t, size, noise = 0.0
     cdef double distance = 0.0, slope = INFINITY, error = INFINITY, previous
     # of a residual, relative to the scores
-    cdef double rounding = ROUNDING * (1.0 + scale * (q - n_few))
-    if n_few == 1:
-        f[few] = single_label_score(
-            f[few], centre[few], centre + many, q - 1, sign, scale, lower, upper, mu
-        )
-        return follow_single_label(
-            f[few], centre + many, f + many, q - 1, sign, kappa, weight, lower, upper, mu,
-            pull + few, pull + many,
-        )
+    cdef double rounding = ROUNDING * (1.0 + scale * max(row.p, q - row.p))
     if in_buckets:
-        open_buckets(&buckets, p, q, lower, upper, mu, memory)
-        block_loss(&buckets, True, f, p, q, weight, lower, upper, mu, pull, &changed)
+        open_buckets(&buckets, row, memory)
+        bucket_terms(&buckets, f, gradient, &changed)
         memory += bucket_workspace(q)
     for j in range(q):
         distance += (f[j] - centre[j]) * (f[j] - centre[j])
@@ -350,7 +262,7 @@ cdef double proximal_step(
         size = 1.0
         for j in range(q):
             # step = κ·G(f) − (f − f⁰): the residual, zero at the minimiser
-            step[j] = (kappa * pull[j] if j < p else -kappa * pull[j]) - (f[j] - centre[j])
+            step[j] = kappa * gradient[j] - (f[j] - centre[j])
             trial[j] = step[j]
             error += step[j] * step[j]
             size += f[j] * f[j] + centre[j] * centre[j]
@@ -366,10 +278,7 @@ cdef double proximal_step(
         if in_buckets:
             failed = bucket_direction(&buckets, scale, step, memory)
         else:
-            failed = pair_direction(
-                f + few, n_few, f + many, q - n_few, sign, scale, lower, upper, mu,
-                step + few, step + many, memory,
-            )
+            failed = pair_direction(row, f, scale, step, memory)
         if failed:
             break
         slope = 0.0
@@ -377,14 +286,15 @@ cdef double proximal_step(
             slope += trial[j] * step[j]
         noise = 0.1 * ROUNDING * size
         t = 1.0
-        for _halving in range(60):
+        for _halving in range(MAX_HALVINGS):
             distance = 0.0
             for j in range(q):
                 trial[j] = f[j] + t * step[j]
                 distance += (trial[j] - centre[j]) * (trial[j] - centre[j])
-            loss = block_loss(
-                &buckets, in_buckets, trial, p, q, weight, lower, upper, mu, pull, &changed
-            )
+            if in_buckets:
+                loss = bucket_terms(&buckets, trial, gradient, &changed)
+            else:
+                loss = pair_terms(row, trial, gradient)
             trial_value = kappa * loss + 0.5 * distance
             if trial_value <= value - 1e-4 * t * slope + noise:
                 break
@@ -396,140 +306,30 @@ cdef double proximal_step(
     return loss
 
 
-cdef size_t row_workspace(Py_ssize_t q) noexcept nogil:
-    """Bytes for a row's centre, scores and pulls (q each) and what ``proximal_step`` needs."""
-    return (5 * q + bucket_workspace(q) + newton_workspace(q)) * sizeof(double)
-
-
-def sweep(
-    double negligible,
-    const long long[::1] visits,
-    Py_ssize_t start,
-    Py_ssize_t spacing,
-    const double[:, ::1] gram,
-    const double[:, ::1] scores,
-    double[:, ::1] coefficients,
-    double[::1] conjugate,
-    const int[:, ::1] order,
-    const int[::1] n_relevant,
-    const double[::1] weight,
-    double lower,
-    double upper,
-    double mu,
-):
-    """Visit every block of one panel of instances once; return (gap, dual gain).
-
-    The panel holds the instances start, start + spacing, …; ``visits`` is the order of its blocks.
-    ``gram`` is K restricted to the panel and ``scores`` (labels × instances) the panel's scores at
-    the start; a block adds to its own what the blocks before it have changed. ``conjugate[i]`` is
-    the block's share L_i(f*) + ⟨A_i, f*⟩ of the dual value, kept so that the dual value needs no
-    pair variables. ``coefficients`` and ``conjugate`` are updated. The gap is the sum over the
-    blocks of their primal-dual gaps when they were met; blocks with a gap below ``negligible`` are
-    not solved.
-    """
-    cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], visit, at, i, j, p, row
-    cdef Py_ssize_t n_moved = 0
-    cdef double kappa, gap = 0.0, gain = 0.0, block_gain
-    cdef double loss, block_gap, new_conjugate
-    cdef double* work = <double*> malloc(row_workspace(q))
-    cdef double* centre = work
-    cdef double* f = work + q
-    cdef double* pull = work + 2 * q
-    cdef double* current = <double*> malloc((n + 1) * q * sizeof(double))
-    cdef double* changes = current + q
-    cdef double* change
-    cdef Py_ssize_t* moved = <Py_ssize_t*> malloc((n + 1) * sizeof(Py_ssize_t))
-    if work == NULL or current == NULL or moved == NULL:
-        free(work)
-        free(current)
-        free(moved)
-        raise MemoryError()
-    with nogil:
-        for visit in range(n):
-            at = visits[visit]
-            i = start + at * spacing
-            p = n_relevant[i]
-            if p == 0 or p == q or weight[i] == 0.0:
-                continue
-            kappa = gram[at, at]
-            for j in range(q):
-                current[j] = scores[j, at]
-            add_combination(current, changes, &gram[at, 0], moved, n_moved, q)
-            block_gap = -conjugate[i]
-            for j in range(q):
-                row = order[i, j]
-                f[j] = current[row]
-                centre[j] = f[j] - kappa * coefficients[i, row]
-                block_gap += f[j] * coefficients[i, row]
-            loss = row_terms(f, p, q, weight[i], lower, upper, mu, pull, work + 3 * q)
-            block_gap += loss
-            gap += block_gap
-            if block_gap < negligible:
-                continue
-            loss = proximal_step(
-                centre, f, p, q, kappa, weight[i], lower, upper, mu, loss, pull, work + 3 * q
-            )
-            new_conjugate = loss
-            block_gain = -conjugate[i]
-            change = changes + n_moved * q
-            for j in range(q):
-                if j >= p:
-                    pull[j] = -pull[j]
-                new_conjugate += pull[j] * f[j]
-                row = order[i, j]
-                change[row] = pull[j] - coefficients[i, row]
-                block_gain -= change[row] * (current[row] + 0.5 * kappa * change[row])
-            block_gain += new_conjugate
-            # only rounding can make it negative
-            if not block_gain >= 0.0:
-                continue
-            gain += block_gain
-            conjugate[i] = new_conjugate
-            for j in range(q):
-                coefficients[i, order[i, j]] = pull[j]
-            moved[n_moved] = at
-            n_moved += 1
-    free(work)
-    free(current)
-    free(moved)
-    return gap, gain
-
-
 def proximal_points(
-    const double[:, ::1] scores,
-    const double[:, ::1] coefficients,
-    double kappa,
-    const int[:, ::1] order,
-    const int[::1] n_relevant,
-    const double[::1] weight,
-    double lower,
-    double upper,
-    double mu,
+    Pairs pairs, const double[:, ::1] scores, const double[:, ::1] coefficients, double kappa,
     double[:, ::1] result,
 ):
     """Write the proximal points of scores − κ·coefficients into ``result``, row by row."""
-    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, p
-    cdef double loss
-    cdef double* work = <double*> malloc(row_workspace(q))
-    cdef double* centre = work
-    cdef double* f = work + q
-    cdef double* pull = work + 2 * q
+    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j
+    cdef Block block
+    cdef double* work = <double*> malloc(block_workspace(q))
     if work == NULL:
         raise MemoryError()
-    with nogil:
-        for i in range(m):
-            p = n_relevant[i]
-            if p == 0 or p == q or weight[i] == 0.0:
+    block.kappa = kappa
+    open_block(&block, q, work)
+    try:
+        with nogil:
+            for i in range(m):
+                if i % ROWS_PER_LOOK == 0:
+                    look_for_signals()
+                block.pairs = pairs.row(i)
                 for j in range(q):
-                    result[i, j] = scores[i, j]
-                continue
-            for j in range(q):
-                f[j] = scores[i, order[i, j]]
-                centre[j] = f[j] - kappa * coefficients[i, order[i, j]]
-            loss = row_terms(f, p, q, weight[i], lower, upper, mu, pull, work + 3 * q)
-            proximal_step(
-                centre, f, p, q, kappa, weight[i], lower, upper, mu, loss, pull, work + 3 * q
-            )
-            for j in range(q):
-                result[i, order[i, j]] = f[j]
-    free(work)
+                    block.f[j] = scores[i, pairs.order[i, j]]
+                    block.centre[j] = block.f[j] - kappa * coefficients[i, pairs.order[i, j]]
+                if block.pairs.weight > 0.0:
+                    proximal_step(&block, block_loss(&block))
+                for j in range(q):
+                    result[i, pairs.order[i, j]] = block.f[j]
+    finally:
+        free(work)

@@ -1,8 +1,9 @@
 """A row's problem under the separation loss, with label covariances.
 
 The problem is that of ``_separation``, for any positive semidefinite Θ: a small quadratic program
-over two capped simplices, solved by an active-set method that starts from the row's present
-multipliers. Few of them are positive, so its linear systems are tiny.
+over two capped simplices. What a side's sum leaves of its cap is one more multiplier, without slope
+or curvature, so that the sum is always w. In each step one multiplier of a side grows at the
+expense of another, as far as that pays, until no such step pays any more.
 
 The covariance may be learned along the way. With Θ₀ = I + τ 11ᵀ = Γ Γᵀ and Q = Aᵀ K A, the best
 one for given A is Θ = Θ₀ + Θ₀ Q Θ₀ / (2αβ), which leaves the concave function
@@ -18,21 +19,20 @@ A row goes towards the maximiser of the second-order part, as far as the whole p
 and Θ follows at once: φ never falls.
 """
 
-from libc.math cimport INFINITY, fabs, fmax, fmin
-from libc.stdlib cimport free, malloc
-from scipy.linalg.cython_lapack cimport dposv
-from skml_odm.problems._row_problem cimport RowProblem
-from skml_odm.problems._separation cimport side_surplus
+from libc.math cimport fabs, fmax, fmin
+from libc.stdlib cimport calloc, free
+from skml_odm.problems._row_problem cimport HingeRows
+from skml_odm.problems._separation cimport row_surplus
 
-cdef double ROUNDING = 1e-13
-# Where a pivot is below FLAT times the largest diagonal entry, RIDGE times that is added to the
-# diagonal. It shortens steps, which are then repeated; it does not move the solution.
-cdef double FLAT = 1e-6
-cdef double RIDGE = 1e-3
+# A row is solved when slopes differ by no more than this share of the largest, or when less is left
+# than this share of what is negligible.
+cdef double ROUNDING = 1e-12
+cdef double SHARE_OF_NEGLIGIBLE = 0.5
+cdef int MAX_STEPS = 100_000
 cdef int MAX_BISECTIONS = 60
 
 
-cdef class CovarianceRows(RowProblem):
+cdef class CovarianceRows(HingeRows):
     """Rows of the separation loss with a general Θ.
 
     Parameters
@@ -49,90 +49,143 @@ cdef class CovarianceRows(RowProblem):
     cdef double alpha
     cdef double[:, ::1] theta
     cdef double* work
-    cdef int* support
+    cdef int* side
 
     def __cinit__(self, double[:, ::1] coefficients, *_):
         cdef Py_ssize_t q = coefficients.shape[1]
-        self.support = <int*> malloc(q * sizeof(int))
-        self.work = <double*> malloc(q * (q + 7) * sizeof(double))
-        if self.work == NULL or self.support == NULL:
+        # the slope and the curvature of what a side leaves of its cap remain zero
+        self.side = <int*> calloc(q + 2, sizeof(int))
+        self.work = <double*> calloc((q + 2) * (q + 6), sizeof(double))
+        if self.work == NULL or self.side == NULL:
             raise MemoryError()
+        self.side[q + 1] = 1
 
     def __init__(self, coefficients, sign, weight, beta, tau, double[:, ::1] theta, alpha):
-        super().__init__(coefficients, sign, weight, 1.0 / beta)
+        super().__init__(coefficients, sign, weight, beta)
         self.tau = tau
         self.theta = theta
         self.alpha = alpha
 
     def __dealloc__(self):
         free(self.work)
-        free(self.support)
+        free(self.side)
 
     cdef double visit(
         self, Py_ssize_t row, const double* product, double diagonal, double* change,
     ) noexcept nogil:
         cdef Py_ssize_t q = self.sign.shape[1], k, j
         cdef double* residual = self.work
-        cdef double* m = residual + q
-        cdef double* plain = m + q
-        cdef double* slope = plain + q
+        cdef double* plain = residual + (q + 2)
+        cdef double* m = plain + (q + 2)
+        cdef double* slope = m + (q + 2)
+        cdef double* hessian = slope + (q + 2)
         cdef const double* sign = &self.sign[row, 0]
         cdef const double* theta = &self.theta[0, 0]
         cdef double* a = &self.coefficients[row, 0]
-        cdef double weight = self.weight[row], total = 0.0, surplus, value, length
-        cdef double linear = 0.0, quadratic = 0.0, learned
-        cdef double[2] multiplier
-        cdef double[2] difference
-        cdef int side
-        difference[0] = difference[1] = 0.0
+        cdef double weight = self.weight[row], total = 0.0, spread = 0.0, quadratic = 0.0
+        cdef double surplus, value, length, learned, gain
         self.moved = False
+        m[q] = m[q + 1] = weight
         for k in range(q):
             total += product[k]
             m[k] = fabs(a[k])
+            self.side[k] = 0 if sign[k] > 0.0 else 1
+            m[q + self.side[k]] -= m[k]
         for k in range(q):
             value = 0.0
             for j in range(q):
                 value += theta[k * q + j] * product[j]
             residual[k] = 1.0 - sign[k] * self.scale * value
             plain[k] = product[k] + self.tau * total
+            spread += product[k] * plain[k]
             slope[k] = residual[k]
-        surplus = (
-            side_surplus(residual, m, sign, 1.0, weight, q)
-            + side_surplus(residual, m, sign, -1.0, weight, q)
-        )
+        surplus = row_surplus(residual, m, sign, weight, q)
         if surplus <= self.negligible or weight == 0.0:
             return surplus
         learned = 0.5 * self.scale * self.scale / self.alpha
-        value = 0.0
         for k in range(q):
-            value += product[k] * plain[k]
-        self.solve(
-            row, self.scale * diagonal, learned, learned * value, m, plain, slope, multiplier
-        )
-        for k in range(q):
-            side = 0 if sign[k] > 0.0 else 1
-            change[k] = sign[k] * m[k] - a[k]
-            difference[side] += m[k] - fabs(a[k])
-            # The multipliers take out what rounding of a sum that is held would add.
-            linear += (residual[k] - multiplier[side]) * sign[k] * change[k]
-            # slope = residual − H Δm
-            quadratic += (residual[k] - slope[k]) * sign[k] * change[k]
-        for side in range(2):
-            if fabs(difference[side]) > ROUNDING * weight:
-                linear += multiplier[side] * difference[side]
-        if linear - 0.5 * quadratic <= 0.0:
+            for j in range(k + 1):
+                value = sign[k] * sign[j] * (
+                    self.scale * diagonal * theta[k * q + j]
+                    + learned * (spread * self.tau + plain[k] * plain[j])
+                )
+                hessian[k * (q + 2) + j] = hessian[j * (q + 2) + k] = value
+            hessian[k * (q + 3)] += learned * spread
+        gain = self.solve(weight, m, slope, hessian)
+        if gain <= 0.0:
             # rounding is all that is left
             return surplus
+        for k in range(q):
+            change[k] = sign[k] * m[k] - a[k]
+            # slope = residual − H Δm
+            quadratic += (residual[k] - slope[k]) * sign[k] * change[k]
         length = 1.0
         if learned > 0.0:
-            length = self.learn(diagonal, learned, linear, quadratic, plain, change, slope)
+            length = self.learn(
+                diagonal, learned, gain + 0.5 * quadratic, quadratic, plain, change, slope
+            )
         else:
-            self.dual += linear - 0.5 * quadratic
+            self.dual += gain
         for k in range(q):
             change[k] *= length
             a[k] = sign[k] * m[k] if length == 1.0 else a[k] + change[k]
         self.moved = True
         return surplus
+
+    cdef double solve(
+        self, double weight, double* m, double* slope, const double* hessian,
+    ) noexcept nogil:
+        """Maximise the row's second-order model from m on; return what has been gained.
+
+        ``slope`` is its gradient throughout.
+        """
+        cdef Py_ssize_t q = self.sign.shape[1], n = q + 2, k, rising, falling
+        cdef Py_ssize_t[2] high
+        cdef Py_ssize_t[2] low
+        cdef double enough = 0.0, most, apart, curvature, length, gain, step = 0.0, total = 0.0
+        cdef int _step, side
+        for k in range(q):
+            enough = fmax(enough, fabs(slope[k]))
+        enough = ROUNDING * (1.0 + enough)
+        enough = fmax(enough, SHARE_OF_NEGLIGIBLE * self.negligible / weight)
+        for _step in range(MAX_STEPS):
+            # on the side where slopes differ most, the multiplier with the largest slope grows
+            most, rising, falling = enough, -1, -1
+            high[0], high[1] = q, q + 1
+            low[0] = low[1] = -1
+            for k in range(n):
+                side = self.side[k]
+                if slope[k] > slope[high[side]]:
+                    high[side] = k
+                if m[k] > 0.0 and (low[side] < 0 or slope[k] < slope[low[side]]):
+                    low[side] = k
+            for side in range(2):
+                if low[side] >= 0 and slope[high[side]] - slope[low[side]] > most:
+                    most, rising = slope[high[side]] - slope[low[side]], high[side]
+            if rising < 0:
+                break
+            # at the expense of the one with which it gains most
+            most = 0.0
+            for k in range(n):
+                apart = slope[rising] - slope[k]
+                if self.side[k] != self.side[rising] or m[k] <= 0.0 or apart <= 0.0:
+                    continue
+                curvature = (
+                    hessian[rising * n + rising] + hessian[k * n + k]
+                    - 2.0 * hessian[rising * n + k]
+                )
+                length = fmin(m[k], apart / curvature) if curvature > 0.0 else m[k]
+                gain = length * (apart - 0.5 * length * curvature)
+                if gain > most:
+                    most, falling, step = gain, k, length
+            if falling < 0:
+                break
+            total += most
+            m[rising] += step
+            m[falling] -= step
+            for k in range(q):
+                slope[k] -= step * (hessian[rising * n + k] - hessian[falling * n + k])
+        return total
 
     cdef double learn(
         self, double diagonal, double learned, double linear, double quadratic,
@@ -169,188 +222,3 @@ cdef class CovarianceRows(RowProblem):
                     + t * diagonal * image[k] * image[j]
                 )
         return t
-
-    cdef void solve(
-        self, Py_ssize_t row, double curvature, double learned, double spread, double* m,
-        const double* plain, double* slope, double* multiplier,
-    ) noexcept nogil:
-        """Maximise the row's second-order model from m on.
-
-        ``slope`` is its gradient throughout; the multipliers are those of the two sums.
-        """
-        cdef Py_ssize_t q = self.sign.shape[1], k, j, n_support = 0, _iteration, blocking, entering
-        # solutions for the slope and for ones on either side: the direction, and what keeps sums
-        cdef double* solution = self.work + 4 * q
-        cdef double* matrix = solution + 3 * q
-        cdef int* support = self.support
-        cdef const double* sign = &self.sign[row, 0]
-        cdef double weight = self.weight[row], length, value, largest, tolerance = 0.0
-        cdef double[2] held
-        cdef double[2] sums
-        cdef double[2] rate
-        cdef int side, held_side
-        cdef bint shortened
-        sums[0] = sums[1] = 0.0
-        for k in range(q):
-            tolerance = fmax(tolerance, fabs(slope[k]))
-            if m[k] > 0.0:
-                support[n_support] = <int> k
-                n_support += 1
-                sums[0 if sign[k] > 0.0 else 1] += m[k]
-        tolerance = ROUNDING * (1.0 + tolerance)
-        for side in range(2):
-            held[side] = 1.0 if sums[side] >= weight * (1.0 - ROUNDING) else 0.0
-        for _iteration in range(20 + 10 * q):
-            shortened = n_support > 0 and self.directions(
-                sign, curvature, learned, spread, plain, slope, n_support, matrix, solution
-            )
-            keep_sums(sign, support, n_support, solution, held, multiplier)
-            # how far until a multiplier or a sum stops it
-            length, blocking, held_side = 1.0, -1, -1
-            sums[0] = sums[1] = rate[0] = rate[1] = 0.0
-            for k in range(n_support):
-                j = support[k]
-                side = 0 if sign[j] > 0.0 else 1
-                sums[side] += m[j]
-                rate[side] += solution[k]
-                if m[j] + length * solution[k] < 0.0:
-                    length, blocking = -m[j] / solution[k], k
-            for side in range(2):
-                if held[side] == 0.0 and sums[side] + length * rate[side] > weight:
-                    length = fmax(0.0, weight - sums[side]) / rate[side]
-                    blocking, held_side = -1, side
-            for k in range(n_support):
-                j = support[k]
-                m[j] = fmax(0.0, m[j] + length * solution[k])
-            for k in range(q):
-                value = 0.0
-                for j in range(n_support):
-                    value += solution[j] * self.entry(
-                        sign, k, support[j], curvature, learned, spread, plain
-                    )
-                slope[k] -= length * value
-            if blocking >= 0:
-                m[support[blocking]] = 0.0
-                n_support -= 1
-                support[blocking] = support[n_support]
-                continue
-            if held_side >= 0:
-                held[held_side] = 1.0
-                continue
-            if shortened:
-                largest = 0.0
-                for k in range(n_support):
-                    j = support[k]
-                    value = slope[j] - multiplier[0 if sign[j] > 0.0 else 1]
-                    largest = fmax(largest, fabs(value))
-                if largest > tolerance:
-                    continue
-            if held[0] > 0.0 and multiplier[0] < -tolerance:
-                held[0] = 0.0
-                continue
-            if held[1] > 0.0 and multiplier[1] < -tolerance:
-                held[1] = 0.0
-                continue
-            largest, entering = tolerance, -1
-            for k in range(q):
-                value = slope[k] - multiplier[0 if sign[k] > 0.0 else 1]
-                if m[k] == 0.0 and value > largest:
-                    largest, entering = value, k
-            for k in range(n_support):
-                if support[k] == entering:
-                    # it is there already, and rounding keeps it at zero
-                    entering = -1
-            if entering < 0:
-                break
-            support[n_support] = <int> entering
-            n_support += 1
-        # rounding must not add up over many visits
-        sums[0] = sums[1] = 0.0
-        for k in range(q):
-            sums[0 if sign[k] > 0.0 else 1] += m[k]
-        for k in range(q):
-            value = sums[0 if sign[k] > 0.0 else 1]
-            m[k] *= weight / value if value > weight else 1.0
-
-    cdef double entry(
-        self, const double* sign, Py_ssize_t k, Py_ssize_t j, double curvature, double learned,
-        double spread, const double* plain,
-    ) noexcept nogil:
-        """An entry of the second-order model's (negated) Hessian."""
-        return sign[k] * sign[j] * (
-            curvature * self.theta[k, j] + spread * ((1.0 if k == j else 0.0) + self.tau)
-            + learned * plain[k] * plain[j]
-        )
-
-    cdef bint directions(
-        self, const double* sign, double curvature, double learned, double spread,
-        const double* plain, const double* slope, Py_ssize_t n_support, double* matrix,
-        double* solution,
-    ) noexcept nogil:
-        """Solve with the Hessian on the support: for the slope, and for ones on either side.
-
-        Returns whether a ridge was needed.
-        """
-        cdef int n = <int> n_support, n_sides = 3, failed = 0
-        cdef Py_ssize_t k, j
-        cdef double ridge = 0.0, largest = 0.0, pivot
-        while True:
-            for k in range(n):
-                for j in range(k, n):
-                    matrix[k * n + j] = self.entry(
-                        sign, self.support[k], self.support[j], curvature, learned, spread, plain
-                    )
-                largest = fmax(largest, matrix[k * n + k])
-            for k in range(n):
-                matrix[k * n + k] += ridge * (largest if largest > 0.0 else 1.0)
-                solution[k] = slope[self.support[k]]
-                solution[n + k] = 1.0 if sign[self.support[k]] > 0.0 else 0.0
-                solution[2 * n + k] = 1.0 - solution[n + k]
-            # the upper half by rows is the lower half by columns
-            dposv("L", &n, &n_sides, matrix, &n, solution, &n, &failed)
-            if ridge > 0.0:
-                return True
-            pivot = INFINITY
-            for k in range(n):
-                pivot = fmin(pivot, matrix[k * n + k])
-            if failed == 0 and pivot * pivot > FLAT * largest:
-                return False
-            ridge = RIDGE
-
-
-cdef void keep_sums(
-    const double* sign, const int* support, Py_ssize_t n, double* solution, const double* held,
-    double* multiplier,
-) noexcept nogil:
-    """Take from the direction what would change the sums that are held; say how much."""
-    cdef double[2][2] gram
-    cdef double[2] sums
-    cdef double determinant
-    cdef Py_ssize_t k
-    cdef int side
-    multiplier[0] = multiplier[1] = 0.0
-    gram[0][0] = gram[0][1] = gram[1][0] = gram[1][1] = 0.0
-    sums[0] = sums[1] = 0.0
-    for k in range(n):
-        side = 0 if sign[support[k]] > 0.0 else 1
-        sums[side] += solution[k]
-        gram[side][0] += solution[n + k]
-        gram[side][1] += solution[2 * n + k]
-    for side in range(2):
-        # a sum that is free, or that nothing contributes to, has no multiplier
-        if held[side] == 0.0 or gram[side][side] <= 0.0:
-            gram[side][0] = gram[side][1] = gram[1 - side][side] = 0.0
-            gram[side][side] = 1.0
-            sums[side] = 0.0
-    determinant = gram[0][0] * gram[1][1] - gram[0][1] * gram[1][0]
-    if determinant <= 1e-14 * gram[0][0] * gram[1][1]:
-        # the sides move together: hold each for itself
-        multiplier[0] = sums[0] / gram[0][0]
-        multiplier[1] = sums[1] / gram[1][1]
-    else:
-        multiplier[0] = (gram[1][1] * sums[0] - gram[0][1] * sums[1]) / determinant
-        multiplier[1] = (gram[0][0] * sums[1] - gram[1][0] * sums[0]) / determinant
-    for k in range(n):
-        solution[k] -= (
-            multiplier[0] * solution[n + k] + multiplier[1] * solution[2 * n + k]
-        )

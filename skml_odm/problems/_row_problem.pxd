@@ -3,9 +3,6 @@
 
 cdef class RowProblem:
     cdef double[:, ::1] coefficients
-    cdef const double[:, ::1] sign
-    cdef const double[::1] weight
-    cdef double scale
     cdef public double negligible
     cdef public double dual
     cdef bint moved
@@ -13,3 +10,9 @@ cdef class RowProblem:
     cdef double visit(
         self, Py_ssize_t row, const double* product, double diagonal, double* change,
     ) noexcept nogil
+
+
+cdef class HingeRows(RowProblem):
+    cdef const double[:, ::1] sign
+    cdef const double[::1] weight
+    cdef double scale

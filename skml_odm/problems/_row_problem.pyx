@@ -6,6 +6,11 @@ from libc.stdlib cimport free, malloc
 cdef class RowProblem:
     """The rows' problems of one learning task.
 
+    Parameters
+    ----------
+    coefficients : ndarray of shape (m, q)
+        A; changed by every visit.
+
     Attributes
     ----------
     negligible : float
@@ -14,11 +19,8 @@ cdef class RowProblem:
         The dual value, followed through all changes.
     """
 
-    def __init__(self, double[:, ::1] coefficients, const double[:, ::1] sign, weight, scale):
+    def __init__(self, double[:, ::1] coefficients):
         self.coefficients = coefficients
-        self.sign = sign
-        self.weight = weight
-        self.scale = scale
         self.negligible = 0.0
         self.dual = 0.0
 
@@ -42,3 +44,25 @@ cdef class RowProblem:
             return self.visit(row, &product[0], diagonal, change)
         finally:
             free(change)
+
+
+cdef class HingeRows(RowProblem):
+    """Rows of hinge losses, with one multiplier |a_l| per label.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (m, q)
+        A; changed by every visit.
+    sign : ndarray of shape (m, q)
+        1 for relevant labels, −1 for others.
+    weight : ndarray of shape (m,)
+        w.
+    beta : float
+        Weight of the regulariser.
+    """
+
+    def __init__(self, coefficients, sign, weight, beta):
+        super().__init__(coefficients)
+        self.sign = sign
+        self.weight = weight
+        self.scale = 1.0 / beta

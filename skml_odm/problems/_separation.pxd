@@ -3,15 +3,16 @@
 from libc.math cimport fmax
 
 
-cdef inline double side_surplus(
-    const double* residual, const double* m, const double* sign, double side, double weight,
-    Py_ssize_t q,
+cdef inline double row_surplus(
+    const double* residual, const double* m, const double* sign, double weight, Py_ssize_t q,
 ) noexcept nogil:
-    """weight · (max r)₊ − Σ m r over one side: never negative for feasible m."""
+    """The row's share of the duality gap: weight · (max r)₊ of either side, minus Σ m r."""
     cdef Py_ssize_t k
-    cdef double top = 0.0, inner = 0.0
+    cdef double relevant = 0.0, irrelevant = 0.0, inner = 0.0
     for k in range(q):
-        if sign[k] == side:
-            top = fmax(top, residual[k])
-            inner += m[k] * residual[k]
-    return weight * top - inner
+        inner += m[k] * residual[k]
+        if sign[k] > 0.0:
+            relevant = fmax(relevant, residual[k])
+        else:
+            irrelevant = fmax(irrelevant, residual[k])
+    return weight * (relevant + irrelevant) - inner

@@ -12,12 +12,13 @@ steps, each O(q), and no iteration over labels. For other Θ see ``_covariance_r
 
 from libc.math cimport INFINITY, fabs, fmax, fmin
 from libc.stdlib cimport free, malloc
-from skml_odm.problems._row_problem cimport RowProblem
-from skml_odm.problems._separation cimport side_surplus
+from skml_odm.problems._row_problem cimport HingeRows
+from skml_odm.problems._separation cimport row_surplus
 
 cdef double ROUNDING = 1e-14
-# Relative to residuals, bounds of scaled multipliers below this drown in rounding.
-cdef double FLAT = 1e-12
+# Where curvature · w is below this share of the residuals, rounding would hide it; a larger
+# curvature shortens steps, which are then repeated, and does not move the solution.
+cdef double FLAT = 1e-8
 cdef int MAX_NEWTON = 100
 
 
@@ -76,22 +77,23 @@ cdef void project(
         if total <= ROUNDING * cap:
             break
         level += total / count
+    total = 0.0
     for k in range(n):
         result[k] = fmax(values[k] + shift - level, 0.0)
+        total += result[k]
+    if level > 0.0 and total > 0.0:
+        # the cap is met, whatever rounding says
+        for k in range(n):
+            result[k] *= cap / total
 
 
-cdef class SeparationRows(RowProblem):
+cdef class SeparationRows(HingeRows):
     """Rows of the separation loss with Θ = I + τ 11ᵀ, each solved exactly.
 
     Parameters
     ----------
-    coefficients : ndarray of shape (m, q)
-        A; changed by every visit.
-    sign : ndarray of shape (m, q)
-        1 for relevant labels, −1 for others.
-    weight : ndarray of shape (m,)
-        w.
-    beta : float
+    coefficients, sign, weight, beta
+        As in ``HingeRows``.
     tau : float
         1 with a dummy label that is learned, 0 without.
     """
@@ -100,12 +102,12 @@ cdef class SeparationRows(RowProblem):
     cdef double* work
 
     def __cinit__(self, double[:, ::1] coefficients, *_):
-        self.work = <double*> malloc(6 * coefficients.shape[1] * sizeof(double))
+        self.work = <double*> malloc(4 * coefficients.shape[1] * sizeof(double))
         if self.work == NULL:
             raise MemoryError()
 
     def __init__(self, coefficients, sign, weight, beta, tau):
-        super().__init__(coefficients, sign, weight, 1.0 / beta)
+        super().__init__(coefficients, sign, weight, beta)
         self.tau = tau
 
     def __dealloc__(self):
@@ -114,18 +116,18 @@ cdef class SeparationRows(RowProblem):
     cdef double visit(
         self, Py_ssize_t row, const double* product, double diagonal, double* change,
     ) noexcept nogil:
-        cdef Py_ssize_t q = self.sign.shape[1], n_first = 0, n_second = 0, k
+        cdef Py_ssize_t q = self.sign.shape[1], n_relevant = 0, slot, other, k
         cdef double* residual = self.work
         cdef double* m = residual + q
-        # residuals without this row's own part, and the solution, first those of relevant labels
+        # residuals without this row's own part, and the solution: the relevant labels in their
+        # order, then the others in reverse
         cdef double* ahead = m + q
-        cdef double* found = ahead + 2 * q
+        cdef double* found = ahead + q
         cdef const double* sign = &self.sign[row, 0]
         cdef double* a = &self.coefficients[row, 0]
-        cdef double weight = self.weight[row], curvature = self.scale * diagonal
-        cdef double total = 0.0, balance_now = 0.0, surplus, y, cap
+        cdef double weight = self.weight[row], curvature
+        cdef double total = 0.0, balance_now = 0.0, surplus, y, cap, difference
         cdef double linear = 0.0, quadratic = 0.0, sum_change = 0.0, largest = 0.0
-        cdef double* second = ahead + q
         self.moved = False
         for k in range(q):
             total += product[k]
@@ -133,74 +135,45 @@ cdef class SeparationRows(RowProblem):
         for k in range(q):
             m[k] = fabs(a[k])
             residual[k] = 1.0 - sign[k] * self.scale * (product[k] + self.tau * total)
-        surplus = (
-            side_surplus(residual, m, sign, 1.0, weight, q)
-            + side_surplus(residual, m, sign, -1.0, weight, q)
-        )
+            largest = fmax(largest, fabs(residual[k]))
+        surplus = row_surplus(residual, m, sign, weight, q)
         if surplus <= self.negligible or weight == 0.0:
             return surplus
+        curvature = fmax(self.scale * diagonal, FLAT * largest / weight)
+        other = q
         for k in range(q):
-            y = residual[k] + curvature * sign[k] * (a[k] + self.tau * balance_now)
-            largest = fmax(largest, fabs(y))
             if sign[k] > 0.0:
-                ahead[n_first] = y
-                n_first += 1
+                slot = n_relevant
+                n_relevant += 1
             else:
-                second[n_second] = y
-                n_second += 1
+                other -= 1
+                slot = other
+            ahead[slot] = residual[k] + curvature * sign[k] * (a[k] + self.tau * balance_now)
         cap = curvature * weight
-        if cap > FLAT * largest:
-            y = curvature * self.tau * balance_now
-            y = balance(ahead, n_first, second, n_second, cap, self.tau, y)
-            project(ahead, n_first, -y, cap, found)
-            project(second, n_second, y, cap, found + n_first)
-        else:
-            # nothing but the linear term is left
-            curvature, cap = 1.0, weight
-            spread_over_largest(ahead, n_first, weight, found)
-            spread_over_largest(second, n_second, weight, found + n_first)
-        keep_below(found, n_first, cap)
-        keep_below(found + n_first, n_second, cap)
-        n_second, n_first = n_first, 0
+        y = curvature * self.tau * balance_now
+        y = balance(
+            ahead, n_relevant, ahead + n_relevant, q - n_relevant, cap, self.tau, y
+        )
+        project(ahead, n_relevant, -y, cap, found)
+        project(ahead + n_relevant, q - n_relevant, y, cap, found + n_relevant)
+        slot, other = 0, q
         for k in range(q):
             if sign[k] > 0.0:
-                y = found[n_first] / curvature
-                n_first += 1
+                y = found[slot] / curvature
+                slot += 1
             else:
-                y = found[n_second] / curvature
-                n_second += 1
-            linear += residual[k] * (y - m[k])
-            quadratic += (y - m[k]) * (y - m[k])
-            change[k] = sign[k] * (y - m[k])
+                other -= 1
+                y = found[other] / curvature
+            difference = y - m[k]
+            linear += residual[k] * difference
+            quadratic += difference * difference
+            change[k] = sign[k] * difference
             sum_change += change[k]
             a[k] = sign[k] * y
         quadratic += self.tau * sum_change * sum_change
         self.dual += linear - 0.5 * self.scale * diagonal * quadratic
         self.moved = True
         return surplus
-
-
-cdef void keep_below(double* values, Py_ssize_t n, double cap) noexcept nogil:
-    """Take from a sum what rounding has put above its cap."""
-    cdef double total = 0.0
-    cdef Py_ssize_t k
-    for k in range(n):
-        total += values[k]
-    if total > cap:
-        for k in range(n):
-            values[k] *= cap / total
-
-
-cdef void spread_over_largest(
-    const double* values, Py_ssize_t n, double weight, double* result,
-) noexcept nogil:
-    """The weight on the largest value, nothing on the others; nothing if none is positive."""
-    cdef Py_ssize_t k, best = 0
-    for k in range(n):
-        result[k] = 0.0
-        best = k if values[k] > values[best] else best
-    if n > 0 and values[best] > 0.0:
-        result[best] = weight
 
 
 def project_rows(

@@ -14,6 +14,9 @@ squares would cancel, these do not.
 """
 
 
+from skml_odm.problems._pairs cimport RowPairs
+
+
 cdef struct Buckets:
     Py_ssize_t n_few
     Py_ssize_t n_many
@@ -24,6 +27,7 @@ cdef struct Buckets:
     double sign
     # what has been taken from all scores
     double shift
+    double weight
     double lower
     double upper
     double mu
@@ -58,32 +62,22 @@ cdef struct Buckets:
 
 cdef size_t bucket_workspace(Py_ssize_t q) noexcept nogil
 
-cdef void open_buckets(
-    Buckets* buckets, Py_ssize_t p, Py_ssize_t q, double lower, double upper, double mu,
-    double* work,
+cdef Py_ssize_t most_pairs_in_a_loop(Py_ssize_t q) noexcept nogil
+
+cdef bint sorting_pays(const RowPairs* row) noexcept nogil
+
+cdef void open_buckets(Buckets* buckets, const RowPairs* row, double* work) noexcept nogil
+
+cdef double bucket_terms(
+    Buckets* buckets, const double* f, double* gradient, bint* changed,
 ) noexcept nogil
 
-cdef bint sort_few(Buckets* buckets, const double* f) noexcept nogil
-
-cdef bint cut_line(Buckets* buckets) noexcept nogil
-
-cdef bint fill(Buckets* buckets, const double* f, double* pull) noexcept nogil
-
-cdef void pull_few(Buckets* buckets, double* pull) noexcept nogil
-
-cdef double half_squares(const Buckets* buckets) noexcept nogil
+cdef double pair_terms(const RowPairs* row, const double* f, double* gradient) noexcept nogil
 
 cdef double row_terms(
-    const double* f, Py_ssize_t p, Py_ssize_t q, double weight, double lower, double upper,
-    double mu, double* pull, double* work,
+    const RowPairs* row, const double* f, double* gradient, double* work,
 ) noexcept nogil
 
 cdef void row_hessian_product(
-    const double* f, const double* x, Py_ssize_t p, Py_ssize_t q, double weight, double lower,
-    double upper, double mu, double* result, double* work,
-) noexcept nogil
-
-cdef void row_hessian_diagonal(
-    const double* f, Py_ssize_t p, Py_ssize_t q, double weight, double lower, double upper,
-    double mu, double* result, double* work,
+    const RowPairs* row, const double* f, const double* x, double* result, double* work,
 ) noexcept nogil

@@ -1,23 +1,24 @@
 """The pair loss of one instance in O(q log p), p labels on the smaller side; see ``pxd``."""
 
 from libc.math cimport INFINITY
-from skml_odm.problems._pairs cimport pair_hessian_diagonal, pair_hessian_product, pair_terms
+from skml_odm.problems._pairs cimport RowPairs, pair_curvature
 
-# In pairs of a loop over all of them: what buckets cost per label of the larger side, and per cut.
-cdef Py_ssize_t LABEL_COST = 8
-cdef Py_ssize_t CUT_COST = 30
+# With so many labels on the smaller and on the larger side buckets beat loops over all pairs.
+cdef Py_ssize_t MIN_FEW = 8
+cdef Py_ssize_t MIN_MANY = 100
 
 # Cells of the line per cut, for the search.
 cdef Py_ssize_t CELLS = 8
 
 
-cdef inline bint sorting_pays(
-    Py_ssize_t p, Py_ssize_t q, double lower, double upper,
-) noexcept nogil:
+cdef bint sorting_pays(const RowPairs* row) noexcept nogil:
     """Whether buckets are faster than a loop over all pairs."""
-    cdef Py_ssize_t n_few = min(p, q - p), n_many = max(p, q - p)
-    cdef Py_ssize_t n_cuts = n_few if lower == upper else 2 * n_few
-    return n_few * n_many > LABEL_COST * n_many + CUT_COST * n_cuts
+    return min(row.p, row.q - row.p) >= MIN_FEW and max(row.p, row.q - row.p) >= MIN_MANY
+
+
+cdef Py_ssize_t most_pairs_in_a_loop(Py_ssize_t q) noexcept nogil:
+    """The most pairs of a row with q labels for which sorting does not pay."""
+    return (q // 2 if q < 2 * MIN_MANY else MIN_FEW) * q
 
 
 cdef size_t bucket_workspace(Py_ssize_t q) noexcept nogil:
@@ -26,20 +27,17 @@ cdef size_t bucket_workspace(Py_ssize_t q) noexcept nogil:
     return 9 * (q // 2 + 1) + 9 * (q + 1) + q + (CELLS * (q + 1)) // 2 + 2
 
 
-cdef void open_buckets(
-    Buckets* buckets, Py_ssize_t p, Py_ssize_t q, double lower, double upper, double mu,
-    double* work,
-) noexcept nogil:
-    """Buckets for an instance with p relevant labels among q."""
-    cdef Py_ssize_t n_few = min(p, q - p), a
-    buckets.lower, buckets.upper, buckets.mu = lower, upper, mu
-    buckets.n_few, buckets.n_many = n_few, q - n_few
+cdef void open_buckets(Buckets* buckets, const RowPairs* row, double* work) noexcept nogil:
+    """Buckets for a row; ``work`` has room for ``bucket_workspace(q)`` doubles."""
+    cdef Py_ssize_t p = row.p, q = row.q, n_few = min(p, q - p), a
+    buckets.lower, buckets.upper, buckets.mu = row.lower, row.upper, row.mu
+    buckets.weight, buckets.n_few, buckets.n_many = row.weight, n_few, q - n_few
     if p <= q - p:
         buckets.sign, buckets.first_few, buckets.first_many = 1.0, 0, p
     else:
         buckets.sign, buckets.first_few, buckets.first_many = -1.0, p, 0
     # without an interval that costs nothing both kinks are one
-    buckets.n_cuts = n_few if lower == upper else 2 * n_few
+    buckets.n_cuts = n_few if row.lower == row.upper else 2 * n_few
     buckets.few = work
     buckets.mean_below = work + (n_few + 1)
     buckets.mean_above = work + 2 * (n_few + 1)
@@ -196,8 +194,8 @@ cdef inline Py_ssize_t search(const double* cut, Py_ssize_t n, double score) noe
     return at + (cut[at] < score)
 
 
-cdef bint fill(Buckets* buckets, const double* f, double* pull) noexcept nogil:
-    """Put the other side's scores into their buckets, and write Σ_a −ℓ'(u_a − v) into ``pull``.
+cdef bint fill(Buckets* buckets, const double* f, double* gradient) noexcept nogil:
+    """Put the other side's scores into their buckets, and write its gradient coefficients.
 
     Counts, sums and squares of v − centre are added up. Returns whether a label's bucket changed.
     """
@@ -210,10 +208,11 @@ cdef bint fill(Buckets* buckets, const double* f, double* pull) noexcept nogil:
     cdef double* total = buckets.total
     cdef double* square = buckets.square
     cdef double score, apart, sign = buckets.sign, shift = buckets.shift
+    cdef double scale = -sign * buckets.weight
     cdef int* bucket = buckets.bucket
     cdef int changed = 0
     f += buckets.first_many
-    pull += buckets.first_many
+    gradient += buckets.first_many
     for other in range(buckets.n_many):
         score = sign * (f[other] - shift)
         c = cell_of(score, buckets.origin, buckets.per_unit, buckets.top)
@@ -226,7 +225,7 @@ cdef bint fill(Buckets* buckets, const double* f, double* pull) noexcept nogil:
         changed |= bucket[other] ^ <int> t
         bucket[other] = <int> t
         apart = score - centre[t]
-        pull[other] = pairs[t] * apart
+        gradient[other] = scale * pairs[t] * apart
         count[t] += 1.0
         total[t] += apart
         square[t] += apart * apart
@@ -265,55 +264,97 @@ cdef void pool(Buckets* buckets) noexcept nogil:
         buckets.over_mean[a] = mean
 
 
-cdef void pull_few(Buckets* buckets, double* pull) noexcept nogil:
-    """Write the smaller side's sums of pair multipliers."""
-    cdef Py_ssize_t a
-    cdef double gap
-    pull += buckets.first_few
+cdef double bucket_terms(
+    Buckets* buckets, const double* f, double* gradient, bint* changed,
+) noexcept nogil:
+    """Loss and gradient coefficients; whether the state of a pair is another than at the last call.
+
+    ``f`` and ``gradient`` hold the relevant labels first.
+    """
+    cdef Py_ssize_t a, t
+    cdef double pull, loss = 0.0
+    changed[0] = sort_few(buckets, f)
+    changed[0] |= cut_line(buckets)
+    changed[0] |= fill(buckets, f, gradient)
     pool(buckets)
+    gradient += buckets.first_few
     for a in range(buckets.n_few):
-        gap = buckets.short_mean[a] - (buckets.few[a] - buckets.lower)
-        pull[buckets.place[a]] = buckets.short_count[a] * gap
+        pull = buckets.short_count[a] * (
+            buckets.short_mean[a] - (buckets.few[a] - buckets.lower)
+        )
         if buckets.mu > 0.0:
-            gap = (buckets.few[a] - buckets.upper) - buckets.over_mean[a]
-            pull[buckets.place[a]] -= buckets.mu * buckets.over_count[a] * gap
-
-
-cdef double half_squares(const Buckets* buckets) noexcept nogil:
-    """The loss of all pairs, before the weight."""
-    cdef Py_ssize_t t
-    cdef double total = 0.0
+            pull -= buckets.mu * buckets.over_count[a] * (
+                (buckets.few[a] - buckets.upper) - buckets.over_mean[a]
+            )
+        gradient[buckets.place[a]] = buckets.sign * buckets.weight * pull
     for t in range(buckets.n_cuts + 1):
-        total += buckets.pairs[t] * buckets.square[t] + buckets.count[t] * buckets.spread[t]
-    return 0.5 * total
+        loss += buckets.pairs[t] * buckets.square[t] + buckets.count[t] * buckets.spread[t]
+    return 0.5 * buckets.weight * loss
+
+
+cdef double pair_terms(const RowPairs* row, const double* f, double* gradient) noexcept nogil:
+    """Loss and gradient coefficients by a loop over all pairs."""
+    cdef Py_ssize_t k, other, p = row.p, q = row.q
+    cdef double lower = row.lower, upper = row.upper, mu = row.mu
+    cdef double short_by, over_by, multiplier, row_sum, row_loss, loss = 0.0
+    for other in range(p, q):
+        gradient[other] = 0.0
+    for k in range(p):
+        row_sum = 0.0
+        row_loss = 0.0
+        for other in range(p, q):
+            short_by = lower - (f[k] - f[other])
+            over_by = (f[k] - f[other]) - upper
+            short_by = short_by if short_by > 0.0 else 0.0
+            over_by = over_by if over_by > 0.0 else 0.0
+            # minus the derivative of the pair's loss
+            multiplier = short_by - mu * over_by
+            row_loss += short_by * short_by + mu * over_by * over_by
+            row_sum += multiplier
+            gradient[other] -= multiplier
+        gradient[k] = row.weight * row_sum
+        loss += row_loss
+    for other in range(p, q):
+        gradient[other] *= row.weight
+    return 0.5 * row.weight * loss
 
 
 cdef double row_terms(
-    const double* f, Py_ssize_t p, Py_ssize_t q, double weight, double lower, double upper,
-    double mu, double* pull, double* work,
+    const RowPairs* row, const double* f, double* gradient, double* work,
 ) noexcept nogil:
-    """Loss of all pairs, and their pair sums, as ``pair_terms`` has them.
+    """Loss of all pairs, and their gradient coefficients; relevant labels first.
 
-    ``f`` and ``pull`` hold the p relevant labels first; ``work`` has room for
-    ``bucket_workspace(q)`` doubles.
+    ``work`` has room for ``bucket_workspace(q)`` doubles.
     """
     cdef Buckets buckets
-    cdef Py_ssize_t j
-    if not sorting_pays(p, q, lower, upper):
-        return pair_terms(f, p, f + p, q - p, weight, lower, upper, mu, pull, pull + p)
-    open_buckets(&buckets, p, q, lower, upper, mu, work)
-    sort_few(&buckets, f)
-    cut_line(&buckets)
-    fill(&buckets, f, pull)
-    pull_few(&buckets, pull)
-    for j in range(q):
-        pull[j] *= weight
-    return weight * half_squares(&buckets)
+    cdef bint changed
+    if not sorting_pays(row):
+        return pair_terms(row, f, gradient)
+    open_buckets(&buckets, row, work)
+    return bucket_terms(&buckets, f, gradient, &changed)
+
+
+cdef void pair_hessian_product(
+    const RowPairs* row, const double* f, const double* x, double* result,
+) noexcept nogil:
+    """The Hessian times ``x`` by a loop over all pairs."""
+    cdef Py_ssize_t k, other, p = row.p, q = row.q
+    cdef double lower = row.lower, upper = row.upper, mu = row.mu, flow, total
+    for other in range(p, q):
+        result[other] = 0.0
+    for k in range(p):
+        total = 0.0
+        for other in range(p, q):
+            flow = (x[k] - x[other]) * pair_curvature(f[k] - f[other], lower, upper, mu)
+            total += flow
+            result[other] -= flow
+        result[k] = row.weight * total
+    for other in range(p, q):
+        result[other] *= row.weight
 
 
 cdef void row_hessian_product(
-    const double* f, const double* x, Py_ssize_t p, Py_ssize_t q, double weight, double lower,
-    double upper, double mu, double* result, double* work,
+    const RowPairs* row, const double* f, const double* x, double* result, double* work,
 ) noexcept nogil:
     """Write the Hessian at ``f`` times ``x``; relevant labels first, ``work`` as in ``row_terms``.
 
@@ -322,13 +363,11 @@ cdef void row_hessian_product(
     """
     cdef Buckets buckets
     cdef Py_ssize_t a, k, t, other
-    cdef double mean, apart
-    if not sorting_pays(p, q, lower, upper):
-        pair_hessian_product(
-            f, p, f + p, q - p, weight, lower, upper, mu, x, x + p, result, result + p
-        )
+    cdef double mean, apart, weight = row.weight, mu = row.mu
+    if not sorting_pays(row):
+        pair_hessian_product(row, f, x, result)
         return
-    open_buckets(&buckets, p, q, lower, upper, mu, work)
+    open_buckets(&buckets, row, work)
     sort_few(&buckets, f)
     cut_line(&buckets)
     fill(&buckets, f, result)
@@ -362,26 +401,3 @@ cdef void row_hessian_product(
         result[k] = buckets.short_count[a] * (x[k] - buckets.short_mean[a])
         result[k] += mu * buckets.over_count[a] * (x[k] - buckets.over_mean[a])
         result[k] *= weight
-
-
-cdef void row_hessian_diagonal(
-    const double* f, Py_ssize_t p, Py_ssize_t q, double weight, double lower, double upper,
-    double mu, double* result, double* work,
-) noexcept nogil:
-    """Write the diagonal of the Hessian at ``f``; arguments as in ``row_hessian_product``."""
-    cdef Buckets buckets
-    cdef Py_ssize_t a, other, k
-    if not sorting_pays(p, q, lower, upper):
-        pair_hessian_diagonal(f, p, f + p, q - p, weight, lower, upper, mu, result, result + p)
-        return
-    open_buckets(&buckets, p, q, lower, upper, mu, work)
-    sort_few(&buckets, f)
-    cut_line(&buckets)
-    fill(&buckets, f, result)
-    pool(&buckets)
-    for other in range(buckets.n_many):
-        k = buckets.first_many + other
-        result[k] = weight * buckets.pairs[buckets.bucket[other]]
-    for a in range(buckets.n_few):
-        k = buckets.first_few + buckets.place[a]
-        result[k] = weight * (buckets.short_count[a] + mu * buckets.over_count[a])

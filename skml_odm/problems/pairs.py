@@ -7,7 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from . import _block, _hinge, _pair_loss
+from . import _hinge
+from ._block import proximal_points
+from ._pair_loss import Pairs
 
 # A compiled call handles about this many label pairs, so that Ctrl-C is noticed soon.
 PAIRS_PER_CALL = 50_000_000
@@ -113,26 +115,16 @@ class PairLoss(LabelPairs):
 
     def _set(self, theta, mu):
         self.lower, self.upper, self.mu = 1.0 - theta, 1.0 + theta, float(mu)
+        self.pairs = Pairs(
+            self.order, self.n_relevant, self.weight, self.lower, self.upper, self.mu
+        )
 
     def with_parameters(self, C, theta, mu):
         """The loss of the same labels with other parameters."""
-        # found once for all copies
-        _ = self._row_chunks
         other = copy(self)
         other.C, other.weight = float(C), self.weight * (float(C) / self.C)
         other._set(theta, mu)
         return other
-
-    def rows(self, rows):
-        """The arguments that describe some rows to compiled code."""
-        return (
-            np.ascontiguousarray(self.order[rows]),
-            np.ascontiguousarray(self.n_relevant[rows]),
-            np.ascontiguousarray(self.weight[rows]),
-            self.lower,
-            self.upper,
-            self.mu,
-        )
 
     @property
     def at_zero(self):
@@ -150,76 +142,49 @@ class PairLoss(LabelPairs):
     def evaluate(self, scores):
         """Return L(scores) and the gradient coefficients G = −∇L(scores)."""
         gradient = np.empty(self.shape)
-        value = 0.0
-        for rows in self._row_chunks:
-            value += _pair_loss.evaluate(scores[rows], *self.rows(rows), gradient[rows])
-        return value, gradient
+        return self.pairs.evaluate(scores, gradient), gradient
 
     def curvature(self, scores):
         """The Hessian at ``scores``, as Newton's method takes it."""
         return PairCurvature(self, scores)
 
-    def hessian_product(self, scores, direction, shift=None):
-        """Return the generalised Hessian of L at ``scores`` applied to ``direction + shift``.
-
-        ``shift`` is a row that is added to all rows of ``direction``, in double precision.
-        """
-        result = np.empty_like(direction)
-        shift = np.zeros(self.shape[1]) if shift is None else shift
-        for rows in self._row_chunks:
-            _pair_loss.hessian_product(
-                scores[rows], direction[rows], shift, *self.rows(rows), result[rows]
-            )
-        return result
-
-    def hessian_diagonal(self, scores):
-        """Return the diagonal of the generalised Hessian of L at ``scores``."""
-        result = np.empty(self.shape)
-        for rows in self._row_chunks:
-            _pair_loss.hessian_diagonal(scores[rows], *self.rows(rows), result[rows])
-        return result
-
     def proximal_points(self, scores, coefficients, kappa):
         """Return argmin_S ‖S − (scores − κ·coefficients)‖² / 2κ + L(S)."""
         result = np.empty(self.shape)
-        for rows in self._row_chunks:
-            _block.proximal_points(
-                scores[rows], coefficients[rows], kappa, *self.rows(rows), result[rows]
-            )
+        proximal_points(self.pairs, scores, coefficients, kappa, result)
         return result
-
-    def curvature_modes(self, scores):
-        """The modes of the Hessian (q × q) at ``scores``, averaged over the rows.
-
-        With very many labels the off-diagonal part of the average is small and is left out.
-        """
-        m, q = self.shape
-        if q > MAX_COUPLED_LABELS:
-            return Modes(self.hessian_diagonal(scores).mean(axis=0), None)
-        total = np.zeros((q, q))
-        for rows in self._row_chunks:
-            _pair_loss.add_hessian(scores[rows], *self.rows(rows), total)
-        return Modes.of(total / m)
 
 
 @dataclass
 class PairCurvature:
-    """The generalised Hessian of a ``PairLoss`` at given scores."""
+    """The generalised Hessian D of a ``PairLoss`` at given scores."""
 
     loss: PairLoss
     scores: np.ndarray
 
-    def product(self, V, shift=None):
-        """D V, or D (V + shift) for a row that is added to all rows of V."""
-        return self.loss.hessian_product(self.scores, V, shift)
+    def product(self, V):
+        """D V."""
+        result = np.empty(self.loss.shape)
+        self.loss.pairs.hessian_product(self.scores, V, result)
+        return result
 
     def diagonal(self):
         """The diagonal of D (m × q)."""
-        return self.loss.hessian_diagonal(self.scores)
+        # pairs join a relevant label to an irrelevant one: D's product with the indicator is the
+        # diagonal, with another sign where a label is irrelevant
+        return np.abs(self.product(self.loss.relevant.astype(float)))
 
     def modes(self):
-        """The modes of D, averaged over the rows."""
-        return self.loss.curvature_modes(self.scores)
+        """The modes of D, averaged over the rows.
+
+        With very many labels the off-diagonal part of the average is small and is left out.
+        """
+        m, q = self.loss.shape
+        if q > MAX_COUPLED_LABELS:
+            return Modes(self.diagonal().mean(axis=0), None)
+        total = np.zeros((q, q))
+        self.loss.pairs.add_hessian(self.scores, total)
+        return Modes.of(total / m)
 
 
 @dataclass

@@ -17,11 +17,18 @@ last multipliers, lifted to a small positive floor.
 
 from libc.math cimport fabs, sqrt
 from libc.stdlib cimport free, malloc
-from skml_odm.problems._pairs cimport pair_terms
-from skml_odm.utils._panel cimport add_multiple
+from skml_odm.problems._block cimport Block
+from skml_odm.problems._pair_rows cimport ExactBlocks
+from skml_odm.problems._pairs cimport RowPairs
+
+import numpy as np
 
 # Multipliers start at least this far (times the row's weight) from the absorbing zero.
 cdef double FLOOR = 1e-10
+# Updates end when no multiplier changes by more than this share of the duality gap so far.
+cdef double SHARE_OF_GAP = 0.01
+cdef double LEAST_CHANGE = 1e-12
+cdef int MAX_UPDATES = 100
 
 
 cdef inline double growth(double v, double plus, double minus) noexcept nogil:
@@ -36,16 +43,17 @@ cdef inline double growth(double v, double plus, double minus) noexcept nogil:
 
 
 cdef void multiplicative_updates(
-    const double* centre, double* alpha, double* beta, Py_ssize_t p, Py_ssize_t s,
-    double kappa, double weight, double lower, double upper, double mu,
-    double tol, int max_updates, double* sums,
+    const Block* block, double* alpha, double* beta, double tol, double* sums,
 ) noexcept nogil:
     """Update the multipliers in place until no variable changes by more than ``tol`` · largest.
 
-    ``sums`` has room for 4(p + s) doubles: row and column sums of α and β, old and new.
+    ``sums`` has room for 4q doubles: row and column sums of α and β, old and new.
     """
-    cdef Py_ssize_t k, other, j, q = p + s
+    cdef const RowPairs* row = &block.pairs
+    cdef const double* centre = block.centre
+    cdef Py_ssize_t p = row.p, q = row.q, s = q - p, k, other, j
     cdef int _update
+    cdef double kappa = block.kappa, weight = row.weight, mu = row.mu
     cdef double a, b, margin, shared_a, shared_b, largest, change
     cdef double* old_a = sums
     cdef double* old_b = sums + q
@@ -59,7 +67,7 @@ cdef void multiplicative_updates(
             new_a[p + other] += alpha[k * s + other]
             new_b[k] += beta[k * s + other]
             new_b[p + other] += beta[k * s + other]
-    for _update in range(max_updates):
+    for _update in range(MAX_UPDATES):
         for j in range(2 * q):
             old_a[j] = new_a[j]
             new_a[j] = 0.0
@@ -72,10 +80,12 @@ cdef void multiplicative_updates(
                 b = beta[k * s + other]
                 shared_a = kappa * (old_a[k] + old_a[p + other])
                 shared_b = kappa * (old_b[k] + old_b[p + other])
-                alpha[k * s + other] = a * growth(margin - lower, shared_a + a / weight, shared_b)
+                alpha[k * s + other] = a * growth(
+                    margin - row.lower, shared_a + a / weight, shared_b
+                )
                 if mu > 0.0:
                     beta[k * s + other] = b * growth(
-                        upper - margin, shared_b + b / (weight * mu), shared_a
+                        row.upper - margin, shared_b + b / (weight * mu), shared_a
                     )
                 new_a[k] += alpha[k * s + other]
                 new_a[p + other] += alpha[k * s + other]
@@ -89,106 +99,67 @@ cdef void multiplicative_updates(
             break
 
 
-def sweep(
-    const long long[::1] visits,
-    Py_ssize_t start,
-    Py_ssize_t spacing,
-    const double[:, ::1] gram,
-    double[:, ::1] scores,
-    double[:, ::1] coefficients,
-    double[::1] conjugate,
-    const int[:, ::1] order,
-    const int[::1] n_relevant,
-    const double[::1] weight,
-    double lower,
-    double upper,
-    double mu,
-    const long long[::1] first,
-    double[::1] multipliers,
-    double tol,
-    int max_updates,
-):
-    """Visit every block of one panel of instances once; return (gap, dual gain).
+cdef class MultiplicativeBlocks(ExactBlocks):
+    """Blocks improved by multiplicative updates (paper 000, Algorithm 2); see ``ExactBlocks``.
 
-    Arguments as in ``_block.sweep``; from ``multipliers[first[i]]`` on stand the values α − β of
-    the pairs of instance i, relevant label by relevant label. A block that M³ leaves worse than it
-    was keeps its old multipliers.
+    Keeps one multiplier α − β per label pair. The paper starts every one of them at 1; here they
+    start at the row's weight where that is less, for they can hardly become larger. A block that
+    M³ leaves worse than it was keeps its old multipliers.
     """
-    cdef Py_ssize_t n = gram.shape[0], q = scores.shape[0], visit, at
-    cdef Py_ssize_t i, j, k, other, p, s, row, most = 1
-    cdef double kappa, gap = 0.0, gain = 0.0, linear, block_gain, new_conjugate, change, d
-    for i in range(n_relevant.shape[0]):
-        most = max(most, n_relevant[i] * (q - n_relevant[i]))
-    cdef double* work = <double*> malloc((7 * q + 2 * most) * sizeof(double))
-    cdef double* f = work
-    cdef double* centre = work + q
-    cdef double* pull = work + 2 * q
-    cdef double* sums = work + 3 * q
-    cdef double* alpha = work + 7 * q
-    cdef double* beta = alpha + most
-    cdef double* multiplier
-    if work == NULL:
-        raise MemoryError()
-    with nogil:
-        for visit in range(n):
-            at = visits[visit]
-            i = start + at * spacing
-            p = n_relevant[i]
-            s = q - p
-            if p == 0 or p == q or weight[i] == 0.0:
-                continue
-            kappa = gram[at, at]
-            multiplier = &multipliers[first[i]]
-            linear = 0.0
-            for j in range(q):
-                f[j] = scores[order[i, j], at]
-                centre[j] = f[j] - kappa * coefficients[i, order[i, j]]
-                linear += f[j] * coefficients[i, order[i, j]]
-            gap += (
-                pair_terms(f, p, f + p, s, weight[i], lower, upper, mu, pull, pull + p)
-                + linear - conjugate[i]
-            )
-            for j in range(p * s):
-                alpha[j] = max(multiplier[j], FLOOR * weight[i])
-                beta[j] = max(-multiplier[j], FLOOR * weight[i]) if mu > 0.0 else 0.0
-            multiplicative_updates(
-                centre, alpha, beta, p, s, kappa, weight[i], lower, upper, mu, tol, max_updates,
-                sums,
-            )
-            new_conjugate = 0.0
-            for j in range(q):
-                pull[j] = 0.0
-            for k in range(p):
-                for other in range(s):
-                    j = k * s + other
-                    # what did not grow from the floor is zero; α and β of one pair cancel
-                    if alpha[j] <= FLOOR * weight[i]:
-                        alpha[j] = 0.0
-                    if beta[j] <= FLOOR * weight[i]:
-                        beta[j] = 0.0
-                    d = alpha[j] - beta[j]
-                    alpha[j] = d
-                    pull[k] += d
-                    pull[p + other] -= d
-                    if d > 0.0:
-                        new_conjugate += d * (lower - 0.5 * d / weight[i])
-                    elif d < 0.0:
-                        new_conjugate += d * (upper - 0.5 * d / (weight[i] * mu))
-            block_gain = new_conjugate - conjugate[i]
-            for j in range(q):
-                change = pull[j] - coefficients[i, order[i, j]]
-                block_gain -= change * (f[j] + 0.5 * kappa * change)
-            if block_gain < 0.0:
-                continue
-            gain += block_gain
-            conjugate[i] = new_conjugate
-            for j in range(p * s):
-                multiplier[j] = alpha[j]
-            for j in range(q):
-                row = order[i, j]
-                change = pull[j] - coefficients[i, row]
-                if change != 0.0:
-                    coefficients[i, row] = pull[j]
-                    add_multiple(&scores[row, 0], &gram[at, 0], change, n)
-    free(work)
-    return gap, gain
+
+    cdef const long long[::1] first
+    cdef double[::1] multipliers
+    # row and column sums, then α and β of one row
+    cdef double* sums
+    cdef double* alpha
+    cdef double* beta
+
+    def __cinit__(self, loss, double[:, ::1] coefficients, *_, **__):
+        cdef Py_ssize_t q = coefficients.shape[1], most = loss.n_pairs.max(initial=0)
+        self.sums = <double*> malloc((4 * q + 2 * most) * sizeof(double))
+        if self.sums == NULL:
+            raise MemoryError()
+        self.alpha = self.sums + 4 * q
+        self.beta = self.alpha + most
+
+    def __init__(self, loss, coefficients, **state):
+        super().__init__(loss, coefficients, **state)
+        self.first = loss.first
+        self.multipliers = np.repeat(np.minimum(1.0, loss.weight), loss.n_pairs)
+
+    def __dealloc__(self):
+        free(self.sums)
+
+    cdef double improve(self, Py_ssize_t i, double loss) noexcept nogil:
+        cdef const RowPairs* row = &self.block.pairs
+        cdef double* coefficients = self.block.gradient
+        cdef double* alpha = self.alpha
+        cdef double* beta = self.beta
+        cdef const double* multiplier = &self.multipliers[self.first[i]]
+        cdef Py_ssize_t p = row.p, q = row.q, s = q - p, j, k, other
+        cdef double floor = FLOOR * row.weight, conjugate = 0.0, d
+        cdef double tol = max(LEAST_CHANGE, SHARE_OF_GAP * min(self.gap, 1.0))
+        for j in range(p * s):
+            alpha[j] = max(multiplier[j], floor)
+            beta[j] = max(-multiplier[j], floor) if row.mu > 0.0 else 0.0
+        multiplicative_updates(&self.block, alpha, beta, tol, self.sums)
+        for j in range(q):
+            coefficients[j] = 0.0
+        for k in range(p):
+            for other in range(s):
+                j = k * s + other
+                # what did not grow from the floor is zero; α and β of one pair cancel
+                d = (alpha[j] if alpha[j] > floor else 0.0) - (beta[j] if beta[j] > floor else 0.0)
+                alpha[j] = d
+                coefficients[k] += d
+                coefficients[p + other] -= d
+                if d > 0.0:
+                    conjugate += d * (row.lower - 0.5 * d / row.weight)
+                elif d < 0.0:
+                    conjugate += d * (row.upper - 0.5 * d / (row.weight * row.mu))
+        return conjugate
+
+    cdef void accept(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t j
+        for j in range(self.block.pairs.p * (self.block.pairs.q - self.block.pairs.p)):
+            self.multipliers[self.first[i] + j] = self.alpha[j]

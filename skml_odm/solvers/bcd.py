@@ -24,9 +24,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..features.landmarks import Landmarks
-from ..problems import _block
-from ..problems._pair_rows import PairRows
-from . import _m3
+from ..problems._pair_rows import ExactBlocks
+from ._row_ascent import sweep_panel
 from .iteration import Step, finish
 from .result import TINY, Result, Trace, relative_gap
 from .row_ascent import PANEL_ROWS, LinearVisits
@@ -38,35 +37,6 @@ INTERCEPT_LANDMARKS = 64
 
 # A block whose gap is below this share of what it may contribute to ``tol`` is left as it is.
 NEGLIGIBLE = 0.03
-
-
-class ExactBlocks:
-    """Solve every block exactly."""
-
-    def __init__(self, loss):
-        self.rows = loss.rows(slice(None))
-
-    def sweep(self, gap, negligible, *panel):
-        return _block.sweep(negligible, *panel, *self.rows)
-
-
-class MultiplicativeBlocks:
-    """Improve every block by multiplicative updates (paper 000, Algorithm 2).
-
-    Keeps one multiplier per label pair. The paper starts every one of them at 1; here they start
-    at the row's weight where that is less, for they can hardly become larger.
-    """
-
-    max_updates = 100
-
-    def __init__(self, loss):
-        self.rows = loss.rows(slice(None))
-        self.first = loss.first
-        self.multipliers = np.repeat(np.minimum(1.0, loss.weight), loss.n_pairs)
-
-    def sweep(self, gap, negligible, *panel):
-        tol = max(1e-12, 0.01 * min(gap, 1.0))
-        return _m3.sweep(*panel, *self.rows, self.first, self.multipliers, tol, self.max_updates)
 
 
 def panels(m, rng):
@@ -100,7 +70,7 @@ def bcd(
     random_state : int, RandomState or None
         Panels of each epoch, and the order within them.
     blocks : class
-        The block solver.
+        The block solver: ``ExactBlocks`` or ``MultiplicativeBlocks``.
     verbose : int
         Print a line per epoch if positive.
 
@@ -121,33 +91,33 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
     m, q = loss.shape
     A, b, conjugate = np.zeros((m, q)), np.zeros(q), np.zeros(m)
     met = np.zeros((m, q))
-    by_rows = operator.by_rows and blocks is ExactBlocks
-    sweep: Any = (RowSweep if by_rows else PanelSweep)(operator, loss, blocks, A, conjugate, b, met)
+    problem = blocks(loss, A, biases=b, conjugate=conjugate, met=met)
+    sweep: Any = (RowSweep if operator.by_rows else PanelSweep)(operator, A, problem)
     intercept_step: Any = InterceptStep(operator, loss) if operator.intercept else None
-    # Σ conjugate − ½⟨A, K A⟩ − ⟨b, Σ_i A_i⟩, followed through the blocks' gains
-    concave = 0.0
+    # the blocks follow the dual value Σ conjugate − ½⟨A, K A⟩ − ⟨b, Σ_i A_i⟩
+    rows_surplus = np.zeros(m)
     gap, worth_a_look, last = 1.0, tol, False
-    negligible = 0.0
     epoch = 0
     while not last:
         epoch += 1
-        surplus, gain = sweep(rng, gap, negligible)
-        concave += gain
+        problem.gap = gap
+        sweep(rng, rows_surplus)
+        surplus = rows_surplus.sum()
         # The gap of each block when it was met, and that of the intercept: an estimate that runs
         # an epoch late and only decides when to compute the true one.
         total = A.sum(axis=0)
         if operator.intercept:
             surplus += 0.5 * np.sum((b - total) ** 2)
-        dual = concave + np.vdot(b, total) - 0.5 * operator.intercept * np.vdot(total, total)
+        dual = problem.dual + np.vdot(b, total) - 0.5 * operator.intercept * np.vdot(total, total)
         if not np.isfinite(surplus):
             raise FloatingPointError("the dual value is not finite")
         previous, gap = gap, max(surplus, 0.0) / max(dual + surplus, 1e-300 * surplus, TINY)
-        negligible = NEGLIGIBLE * tol * max(dual, 0.0) / m
+        problem.negligible = NEGLIGIBLE * tol * max(dual, 0.0) / m
         trace.add(epoch, dual + surplus, surplus)
         if operator.intercept:
             change = intercept_step(met, b - total)
             b -= change
-            concave += np.vdot(change, total)
+            problem.dual += np.vdot(change, total)
         if gap * min(gap, previous) <= worth_a_look * previous:
             scores, primal, difference = _certify(operator, loss, A, b, conjugate)
             true = relative_gap(primal, difference)
@@ -171,53 +141,30 @@ def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, ve
 
 
 class PanelSweep:
-    """Visit all rows once, panel by panel; returns the gap of the rows as met, and the dual gain.
+    """Visit all rows once, panel by panel; ``blocks`` changes the coefficients A."""
 
-    A, the rows' shares of the dual value, and the scores with which rows were met are kept up to
-    date; b is what scores have beyond K A.
-    """
-
-    def __init__(self, operator, loss, blocks, A, conjugate, b, met):
-        self.operator, self.blocks = operator, blocks(loss)
-        self.A, self.conjugate, self.b, self.met = A, conjugate, b, met
+    def __init__(self, operator, A, blocks):
+        self.operator, self.A, self.blocks = operator, A, blocks
         self.current = operator.follow(A)
+        self.numbers = np.arange(len(A))
 
-    def __call__(self, rng, gap, negligible):
-        surplus = gain = 0.0
+    def __call__(self, rng, surplus):
         for rows in panels(len(self.A), rng):
-            scores = self.current.scores(rows)
-            scores += self.b
-            self.met[rows] = scores
             before = self.A[rows].copy()
-            panel_surplus, panel_gain = self.blocks.sweep(
-                gap,
-                negligible,
-                rng.permutation(len(before)),
-                rows.start,
-                rows.step,
-                self.operator.gram(rows),
-                np.ascontiguousarray(scores.T),
-                self.A,
-                self.conjugate,
-            )
+            gram, scores = self.operator.gram(rows), self.current.scores(rows)
+            order = rng.permutation(len(before))
+            sweep_panel(self.blocks, gram, scores, self.numbers[rows], order, surplus)
             self.current.changed(rows, before)
-            surplus += panel_surplus
-            gain += panel_gain
-        return surplus, gain
 
 
 class RowSweep:
-    """The same for sparse features and exact blocks, row by row."""
+    """The same for sparse features, row by row."""
 
-    def __init__(self, operator, loss, blocks, A, conjugate, b, met):
-        self.rows = PairRows(A, conjugate, met, b, *blocks(loss).rows)
-        self.visits = LinearVisits(operator.with_intercept(0.0), A, self.rows)
-        self.surplus = np.zeros(len(A))
+    def __init__(self, operator, A, blocks):
+        self.visits = LinearVisits(operator.with_intercept(0.0), A, blocks)
 
-    def __call__(self, rng, gap, negligible):
-        before, self.rows.negligible = self.rows.dual, negligible
-        self.visits(rng.permutation(len(self.surplus)), self.surplus)
-        return self.surplus.sum(), self.rows.dual - before
+    def __call__(self, rng, surplus):
+        self.visits(rng.permutation(len(surplus)), surplus)
 
 
 class InterceptStep:
@@ -243,7 +190,7 @@ class InterceptStep:
         self.n_calls += 1
         # the curvature settles: after 1, 2, 3, 4, 8, 16, … epochs it is worth computing anew
         if self.n_calls <= 4 or self.n_calls & (self.n_calls - 1) == 0:
-            self.modes = self.loss.curvature_modes(scores)
+            self.modes = self.loss.curvature(scores).modes()
             self.response = self.landmarks.constant_response(self.modes.values)
         step = self.modes.split(residual) / (1.0 + self.response)
         return self.length * self.modes.join(step)

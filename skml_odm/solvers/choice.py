@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
+from ._m3 import MultiplicativeBlocks
 from .auto import auto
-from .bcd import MultiplicativeBlocks, bcd
+from .bcd import bcd
 from .newton import newton
 
 SOLVERS: dict[str, Callable] = {

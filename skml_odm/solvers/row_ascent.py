@@ -21,7 +21,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ..features.operators import LinearOperator
-from ._row_ascent import sweep_dense, sweep_kernel, sweep_sparse
+from ._row_ascent import Weights, sweep_panel
 from .iteration import Step, finish
 from .result import TINY, Trace
 
@@ -111,31 +111,26 @@ class KernelVisits:
 
     def __init__(self, operator, A, rows):
         self.operator, self.rows = operator, rows
-        self.changes = np.empty((PANEL_ROWS, A.shape[1]))
-        self.moved = np.empty(PANEL_ROWS, dtype=np.intp)
         self.products = operator.with_intercept(0.0).product(A)
         self.total = A.sum(axis=0)
 
     def __call__(self, order, surplus):
         """Visit rows in this order; what it cost, in products K V."""
-        cost = 0.0
+        cost, intercept = 0.0, self.operator.intercept
         for start in range(0, len(order), PANEL_ROWS):
             panel = order[start : start + PANEL_ROWS]
-            n_moved = sweep_kernel(
+            moved, changes = sweep_panel(
                 self.rows,
-                self.operator.gram(panel),
-                self.operator.intercept,
+                self.operator.gram(panel) + intercept,
+                self.products[panel] + intercept * self.total,
                 panel,
-                self.products,
-                self.total,
+                np.arange(len(panel)),
                 surplus,
-                self.changes,
-                self.moved,
             )
-            if n_moved:
-                moved = panel[self.moved[:n_moved]]
-                self.products += self.operator.spread(moved, self.changes[:n_moved])
-                cost += n_moved / len(surplus)
+            if len(moved):
+                self.products += self.operator.spread(panel[moved], changes)
+                self.total += changes.sum(axis=0)
+                cost += len(moved) / len(surplus)
         return cost
 
 
@@ -144,23 +139,25 @@ class LinearVisits:
 
     def __init__(self, operator, A, rows):
         X, self.rows = operator.X, rows
-        common = operator.diagonal(), operator.intercept
+        weights = Weights(
+            np.ascontiguousarray(operator.weights(A)),
+            A.sum(axis=0),
+            operator.diagonal(),
+            operator.intercept,
+        )
         self.features: tuple
         if sparse.issparse(X):
-            self.sweep = sweep_sparse
-            self.features = X.data, X.indices, X.indptr, *common
+            self.sweep, self.features = weights.sweep_sparse, (X.data, X.indices, X.indptr)
             work = X.nnz / max(1, X.shape[0])
         else:
-            self.sweep = sweep_dense
-            self.features = X, *common
+            self.sweep, self.features = weights.sweep_dense, (X,)
             work = X.shape[1]
         n_labels = A.shape[1]
         self.n_rows = max(1, int(WORK_PER_CALL // ((work + n_labels) * n_labels)))
-        self.state = np.ascontiguousarray(operator.weights(A)), A.sum(axis=0)
 
     def __call__(self, order, surplus):
         """Visit rows in this order; what it cost, in products K V."""
         for start in range(0, len(order), self.n_rows):
             rows = order[start : start + self.n_rows]
-            self.sweep(self.rows, *self.features, rows, *self.state, surplus)
+            self.sweep(self.rows, *self.features, rows, surplus)
         return len(order) / len(surplus)

@@ -115,7 +115,7 @@ def test_hessian_product_is_the_slope_of_the_gradient(seed):
     assert distance_to_kinks(indicator, scores, parameters["theta"]) > moved
     forward = loss.evaluate(scores + step * direction)[1]
     backward = loss.evaluate(scores - step * direction)[1]
-    product = loss.hessian_product(scores, direction)
+    product = loss.curvature(scores).product(direction)
     slope = (backward - forward) / (2 * step)
     np.testing.assert_allclose(product, slope, atol=1e-6 * parameters["C"], rtol=1e-6)
 
@@ -128,7 +128,10 @@ def test_hessian_product_is_that_of_the_explicit_matrices(seed):
     direction = rng.normal(size=scores.shape)
     expected = np.einsum("ikl,il->ik", hessians, direction)
     np.testing.assert_allclose(
-        loss.hessian_product(scores, direction), expected, atol=1e-12 * parameters["C"], rtol=1e-10
+        loss.curvature(scores).product(direction),
+        expected,
+        atol=1e-12 * parameters["C"],
+        rtol=1e-10,
     )
 
 
@@ -139,7 +142,7 @@ def test_hessian_diagonal_is_that_of_the_explicit_matrices(seed):
     expected = np.einsum(
         "ikk->ik", hessians_by_hand(indicator, scores, **parameters, weight=weight)
     )
-    np.testing.assert_allclose(loss.hessian_diagonal(scores), expected, rtol=1e-10)
+    np.testing.assert_allclose(loss.curvature(scores).diagonal(), expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -148,10 +151,10 @@ def test_hessian_is_symmetric_and_semidefinite(seed):
     loss = PairLoss(indicator, **parameters, sample_weight=weight)
     for _ in range(10):
         U, V = rng.normal(size=(2, *scores.shape))
-        assert np.vdot(U, loss.hessian_product(scores, V)) == pytest.approx(
-            np.vdot(V, loss.hessian_product(scores, U)), abs=1e-10 * parameters["C"]
+        assert np.vdot(U, loss.curvature(scores).product(V)) == pytest.approx(
+            np.vdot(V, loss.curvature(scores).product(U)), abs=1e-10 * parameters["C"]
         )
-        assert np.vdot(U, loss.hessian_product(scores, U)) >= 0.0
+        assert np.vdot(U, loss.curvature(scores).product(U)) >= 0.0
 
 
 def test_common_shift_of_a_row_changes_nothing():
@@ -164,7 +167,7 @@ def test_common_shift_of_a_row_changes_nothing():
     np.testing.assert_allclose(gradient.sum(axis=1), 0.0, atol=1e-12 * parameters["C"])
     constant = np.broadcast_to(shift, scores.shape).copy()
     np.testing.assert_allclose(
-        loss.hessian_product(scores, constant), 0.0, atol=1e-12 * parameters["C"]
+        loss.curvature(scores).product(constant), 0.0, atol=1e-12 * parameters["C"]
     )
 
 
@@ -172,7 +175,7 @@ def test_common_shift_of_a_row_changes_nothing():
 def test_curvature_modes_are_those_of_the_mean_hessian(seed):
     _, indicator, parameters, weight, scores = random_case(seed)
     loss = PairLoss(indicator, **parameters, sample_weight=weight)
-    modes = loss.curvature_modes(scores)
+    modes = loss.curvature(scores).modes()
     values, vectors = modes.values, modes.vectors
     mean = hessians_by_hand(indicator, scores, **parameters, weight=weight).mean(axis=0)
     np.testing.assert_allclose((vectors * values) @ vectors.T, mean, atol=1e-12 * parameters["C"])
@@ -186,7 +189,7 @@ def test_curvature_modes_of_many_labels_are_the_diagonal(monkeypatch):
     monkeypatch.setattr(losses, "MAX_COUPLED_LABELS", 5)
     _, indicator, parameters, weight, scores = random_case(1, q=6)
     loss = PairLoss(indicator, **parameters, sample_weight=weight)
-    modes = loss.curvature_modes(scores)
+    modes = loss.curvature(scores).modes()
     mean = hessians_by_hand(indicator, scores, **parameters, weight=weight).mean(axis=0)
     np.testing.assert_allclose(modes.values, np.diag(mean), atol=1e-12)
     assert modes.split(scores) is scores and modes.join(scores) is scores
@@ -200,8 +203,8 @@ def test_rows_without_pairs_add_nothing():
     value, gradient = loss.evaluate(scores)
     assert value == 0.0
     assert not gradient.any()
-    assert not loss.hessian_product(scores, direction).any()
-    assert not loss.curvature_modes(scores).values.any()
+    assert not loss.curvature(scores).product(direction).any()
+    assert not loss.curvature(scores).modes().values.any()
     assert not loss.n_pairs.any()
 
 
@@ -221,7 +224,7 @@ def test_sample_weight_counts_rows():
     value, gradient = weighted.evaluate(scores)
     assert value == pytest.approx(repeated.evaluate(np.repeat(scores, weight, axis=0))[0])
     assert not gradient[weight == 0].any()
-    assert not weighted.hessian_product(scores, scores)[weight == 0].any()
+    assert not weighted.curvature(scores).product(scores)[weight == 0].any()
 
 
 def test_weights_scale_gradient_and_hessian():
@@ -232,28 +235,9 @@ def test_weights_scale_gradient_and_hessian():
         weighted.evaluate(scores)[1], weight[:, None] * plain.evaluate(scores)[1]
     )
     np.testing.assert_allclose(
-        weighted.hessian_product(scores, scores),
-        weight[:, None] * plain.hessian_product(scores, scores),
+        weighted.curvature(scores).product(scores),
+        weight[:, None] * plain.curvature(scores).product(scores),
     )
-
-
-@pytest.mark.parametrize("pairs_per_call", [1, 7, 40])
-def test_result_does_not_depend_on_chunks(monkeypatch, pairs_per_call):
-    """Compiled calls over few pairs give what a single call gives."""
-    rng, indicator, parameters, weight, scores = random_case(5)
-    direction = rng.normal(size=scores.shape)
-    whole = PairLoss(indicator, **parameters, sample_weight=weight)
-    expected = [*whole.evaluate(scores), whole.hessian_product(scores, direction)]
-    expected += vars(whole.curvature_modes(scores)).values()
-    assert len(whole._row_chunks) == 1
-    monkeypatch.setattr(losses, "PAIRS_PER_CALL", pairs_per_call)
-    cut = PairLoss(indicator, **parameters, sample_weight=weight)
-    assert len(cut._row_chunks) > 2
-    found = [*cut.evaluate(scores), cut.hessian_product(scores, direction)]
-    found += vars(cut.curvature_modes(scores)).values()
-    np.testing.assert_allclose(found[0], expected[0], rtol=1e-13)
-    for one, other in zip(found[1:], expected[1:], strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 def test_inputs_stay_unchanged():
@@ -263,8 +247,8 @@ def test_inputs_stay_unchanged():
         array.setflags(write=False)
     loss = PairLoss(indicator, **parameters, sample_weight=weight)
     loss.evaluate(scores)
-    loss.hessian_product(scores, direction)
-    loss.curvature_modes(scores)
+    loss.curvature(scores).product(direction)
+    loss.curvature(scores).modes()
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e3, 1e6])
@@ -282,15 +266,3 @@ def test_proximal_points_are_stationary(C, n_relevant, grid):
     points = loss.proximal_points(scores, coefficients, kappa)
     expected = scores - kappa * coefficients + kappa * loss.evaluate(points)[1]
     np.testing.assert_allclose(points, expected, atol=1e-13 * (1 + C))
-
-
-def test_hessian_products_of_shifted_rows_in_single_precision():
-    rng = np.random.default_rng(0)
-    loss = PairLoss(rng.random((20, 6)) < 0.4, 3.0, 0.1, 0.5)
-    F, V, shift = rng.normal(size=(20, 6)), rng.normal(size=(20, 6)), rng.normal(size=6)
-    curvature = loss.curvature(F)
-    expected = curvature.product(V + shift)
-    np.testing.assert_allclose(curvature.product(V, shift), expected, atol=1e-12)
-    rounded = curvature.product(V.astype(np.float32), shift)
-    assert rounded.dtype == np.float32
-    np.testing.assert_allclose(rounded, expected, atol=1e-5)

@@ -67,9 +67,9 @@ def test_sums_over_pairs(q, n_relevant, theta, mu, kind):
     rounding = 1e-15 * (1 + size)
     assert found[0] == pytest.approx(value, rel=1e-12, abs=1e-25)
     np.testing.assert_allclose(found[1], gradient, rtol=1e-12, atol=rounding)
-    np.testing.assert_allclose(loss.hessian_diagonal(scores), diagonal, rtol=1e-12)
+    np.testing.assert_allclose(loss.curvature(scores).diagonal(), diagonal, rtol=1e-12)
     np.testing.assert_allclose(
-        loss.hessian_product(scores, direction), product, rtol=1e-12, atol=1e-14
+        loss.curvature(scores).product(direction), product, rtol=1e-12, atol=1e-14
     )
 
 

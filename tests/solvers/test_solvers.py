@@ -9,8 +9,9 @@ from problems import optimum_by_quadratic_program, primal_value, random_problem
 
 from skml_odm.features.operators import KernelOperator, LinearOperator
 from skml_odm.problems.pairs import PairLoss
+from skml_odm.solvers._m3 import MultiplicativeBlocks
 from skml_odm.solvers.auto import PATIENCE, WINDOW, _slow, auto
-from skml_odm.solvers.bcd import MultiplicativeBlocks, bcd
+from skml_odm.solvers.bcd import bcd
 from skml_odm.solvers.newton import newton
 
 EXACT = {"newton": newton, "auto": auto}
