@@ -206,11 +206,12 @@ class PairPath:
         if not below:
             return None
         share = (loss.mu - below[0].mu) / (above[0].mu - below[0].mu) if above else 0.0
-        weights = (1.0 - share, share)
-        parts = [self.solutions[other] for other in below + above]
-        A = sum(w * part.coefficients for w, part in zip(weights, parts, strict=False))
-        F = sum(w * part.scores for w, part in zip(weights, parts, strict=False))
-        dual = sum(w * part.dual for w, part in zip(weights, parts, strict=False))
+        A, F, dual = np.zeros(loss.shape), np.zeros(loss.shape), 0.0
+        for weight, other in zip((1.0 - share, share), below + above, strict=False):
+            part = self.solutions[other]
+            A += weight * part.coefficients
+            F += weight * part.scores
+            dual += weight * part.dual
         primal = loss.evaluate(F)[0] + 0.5 * np.vdot(A, F)
         if relative_gap(primal, primal - dual) > tol:
             return None
