@@ -6,9 +6,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..features.kernels import for_original_kernel
+from ..problems.classes import ClassProblem
 from ..solvers.acceptance import accepted
-from ..solvers.multiclass import FeatureRows, KernelRows, LinearRows, descend, make_blocks
-from ..solvers.multiclass_directions import DIRECT, suits_descent
+from ..solvers.multiclass import descend
+from ..solvers.multiclass_newton import suits_descent
+from ..solvers.multiclass_spaces import FunctionSpace, WeightSpace, explicit_features
 from ..utils.validation import check_choice, check_real
 from .classifier import KernelClassifier
 
@@ -189,18 +191,26 @@ class MCODM(KernelClassifier):
         by_newton = self.solver == "newton" or (
             self.solver == "auto" and moving and not (linear and suits_descent(X.shape, k))
         )
-        eigenvectors, rows, weights = None, cast(Any, None), cast(Any, None)
+        space: Any
+        eigenvectors, back, weights = None, None, cast(Any, None)
         if linear:
-            rows = LinearRows(X, self.fit_intercept, k)
+            space = WeightSpace(X, self.fit_intercept)
         else:
             operator, eigenvectors = self._sharing.operator(self, X)
             if by_newton and len(codes) <= EXPLICIT and operator.matrix is not None:
-                rows = FeatureRows(operator, k)
-            if rows is None or rows.weights.size > DIRECT:
-                rows = KernelRows(operator, k)
-        cost = 2.0 * self.C / (1.0 - self.theta) ** 2 * weight
-        blocks = make_blocks(
-            rows, codes, cost, 1.0 - self.theta, 1.0 + self.theta, self.mu, k, moving
+                features, back = explicit_features(operator)
+                space = WeightSpace(features, operator.intercept)
+            else:
+                space = FunctionSpace(operator)
+        problem = ClassProblem(
+            codes,
+            2.0 * self.C / (1.0 - self.theta) ** 2 * weight,
+            space.diagonal(),
+            k,
+            lower=1.0 - self.theta,
+            upper=1.0 + self.theta,
+            mu=self.mu,
+            moving=moving,
         )
         options = {
             "tol": self.tol,
@@ -210,17 +220,16 @@ class MCODM(KernelClassifier):
             "verbose": self.verbose,
         }
         if by_newton:
-            result = self._sharing.minimise_classes(self, rows, blocks, **options)
+            result = self._sharing.minimise_classes(self, space, problem, **options)
         else:
-            result = descend(rows, blocks, **options)
-        found, result = result, accepted(result, rows, self.C, tol=self.tol)
-        if result is not found:
-            rows.weights = np.zeros_like(rows.weights)
-        if isinstance(rows, FeatureRows):
-            result.coefficients = rows.back @ rows.weights[:-1]
+            result = descend(space, problem, **options)
+        zero = np.zeros_like(result.unknowns)
+        result = accepted(result, space, self.C, tol=self.tol, unknowns=zero)
+        if back is not None:
+            result.coefficients = back @ result.unknowns[:-1]
         result.coefficients = for_original_kernel(result.coefficients, eigenvectors)
         if linear:
-            weights = rows.weights[:-1]
+            weights = result.unknowns[:-1]
         if k == 2:
             result.coefficients = np.diff(result.coefficients, axis=1)
             result.intercept = np.diff(result.intercept)
