@@ -17,7 +17,8 @@ from .result import Result, Trace, relative_gap
 SMALL = 64
 # Their relative gap: a gap is a sum of squares, half of whose digits are those of the weights.
 EXACT = 1e-16
-# How much smaller the relative gap of a convex problem is than that of the one before.
+# Relative gap at which the first convex problem is left, and how much smaller it gets each time.
+FIRST_GAP = 0.1
 NEXT_GAP = 0.3
 # A block is left as it is for a while where its gap is below this share of the average.
 NEGLIGIBLE = 0.1
@@ -121,7 +122,7 @@ def descend(space, problem, *, tol, max_iter, max_outer_iter, rng, verbose=0):
     epochs = Epochs(space, problem, max_iter, rng)
     trace = Trace("descent", verbose)
     goal = EXACT if epochs.small else 0.5 * tol
-    target = max(goal, NEXT_GAP)
+    target = goal if epochs.small else max(goal, FIRST_GAP)
     mu, problem.mu = problem.mu, 0.0
     V, scores = epochs.run(target)[:2]
     problem.mu = mu

@@ -170,7 +170,7 @@ class SmoothFunction:
         return loss + 0.5 * self.space.inner(V, V, scores)
 
     def newton_direction(self, V, point, enough):
-        """Δ and its scores; squared residuals below ``enough`` are small in any case."""
+        """Δ and its scores; the certificate may miss ``enough`` in any case."""
         space, curvature = self.space, Curvature(self.problem, self.smoothing)
         residual = space.combine(self.problem.coefficients) - V
         missing = max(enough, MISSING * point.gap_of_rows)
@@ -179,7 +179,7 @@ class SmoothFunction:
             # the norm of the preconditioner may be smaller than that of weights by far
             rest = progress.rest
             return (
-                progress.square <= max(enough, RESIDUAL**2 * progress.first_square)
+                progress.square <= RESIDUAL**2 * progress.first_square
                 and 0.5 * space.inner(rest, rest, progress.scores) <= missing
             )
 
