@@ -36,7 +36,9 @@ WARM_VISITS = 60
 # First smoothing where C is large: its square is this share of the mean of c times that of ‖φ(x)‖².
 # s = 1 is best where classes overlap, that share itself where they do not; this is between them.
 STIFF = 0.03
-# Newton steps in a row without any gain after which the method gives up.
+# Newton steps in a row without any gain: those after which s does not fall any more, for it may have
+# gone in cycles, and those after which the method gives up.
+CYCLE = 15
 PATIENCE = 100
 # Steps of conjugate gradients at most; the relative residual that they are to reach; and what a
 # residual may add to the duality gap, relative to what the rows add.
@@ -120,7 +122,9 @@ def minimise(space, problem, V, *, goal, min_iter=1, max_iter, trace):
     Returns the point of the least objective, and the number of steps.
     """
     stiffness = float(np.mean(problem.diagonal) * np.mean(problem.weight))
-    s = first = max(1.0, np.sqrt(STIFF * stiffness))
+    first = max(1.0, np.sqrt(STIFF * stiffness))
+    # another problem's solution is closer to the end
+    s = first if min_iter else 0.5 * first
     scores = space.scores(V)
     best, n_idle = None, 0
     for n_steps in range(max_iter + 1):
@@ -142,7 +146,7 @@ def minimise(space, problem, V, *, goal, min_iter=1, max_iter, trace):
             V, scores = V + length * direction, scores + length * change
             # the whole step, even if V does not take it: what they miss of V is then small
             extrapolate(problem, change, s)
-            if length == 1.0:
+            if length == 1.0 and n_idle <= CYCLE:
                 s *= 0.5
             elif length < 0.25:
                 s = min(2.0 * s, 10.0 * first**2)

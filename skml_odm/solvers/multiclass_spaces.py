@@ -122,6 +122,8 @@ class ClassBlocks:
         self.space = space
         # traces of the blocks, but for the identity
         self.scales = np.maximum(space.diagonal() @ diagonals, 1.0)
+        if np.max(self.scales) * np.finfo(np.float64).eps > 1.0:
+            raise FloatingPointError("the identity is lost in the rounding of Newton's equations")
         self.factors = [
             self._factor(column, scale)
             for column, scale in zip(diagonals.T, self.scales, strict=True)
@@ -139,7 +141,7 @@ class ClassBlocks:
 
     def _factor_in(self, precision, weight, scale):
         matrix = np.zeros((self.space.shape[1],) * 2, dtype=precision, order="F")
-        matrix.flat[:: len(matrix) + 1] = 1.0 / scale + np.finfo(precision).eps
+        matrix.flat[:: len(matrix) + 1] = 1.0 / scale
         (syrk,) = get_blas_funcs(("syrk",), (matrix,))
         index = np.flatnonzero(weight)
         root = np.sqrt(weight[index, None] / scale)
