@@ -36,7 +36,7 @@ WARM_VISITS = 60
 # First smoothing where C is large: its square is this share of the mean of c times that of ‖φ(x)‖².
 # s = 1 is best where classes overlap, that share itself where they do not; this is between them.
 STIFF = 0.03
-# Newton steps in a row without any gain: those after which s does not fall any more, for it may have
+# Newton steps in a row without any gain: those after which s does not fall any more, as it may have
 # gone in cycles, and those after which the method gives up.
 CYCLE = 15
 PATIENCE = 100
@@ -150,6 +150,10 @@ def minimise(space, problem, V, *, goal, min_iter=1, max_iter, trace):
                 s *= 0.5
             elif length < 0.25:
                 s = min(2.0 * s, 10.0 * first**2)
+    if n_idle > PATIENCE and best.gap > 0.5 * best.objective:
+        # nothing is known of the minimum: has I been lost next to Σ x xᵀ ⊗ H?
+        if stiffness * np.finfo(np.float64).eps > 1.0:
+            raise FloatingPointError("Newton's equations are beyond double precision")
     return best, n_steps
 
 

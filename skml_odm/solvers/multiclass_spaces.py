@@ -122,8 +122,6 @@ class ClassBlocks:
         self.space = space
         # traces of the blocks, but for the identity
         self.scales = np.maximum(space.diagonal() @ diagonals, 1.0)
-        if np.max(self.scales) * np.finfo(np.float64).eps > 1.0:
-            raise FloatingPointError("the identity is lost in the rounding of Newton's equations")
         self.factors = [
             self._factor(column, scale)
             for column, scale in zip(diagonals.T, self.scales, strict=True)
