@@ -150,10 +150,10 @@ def minimise(space, problem, V, *, goal, min_iter=1, max_iter, trace):
                 s *= 0.5
             elif length < 0.25:
                 s = min(2.0 * s, 10.0 * first**2)
-    if n_idle > PATIENCE and best.gap > 0.5 * best.objective:
-        # nothing is known of the minimum: has I been lost next to Σ x xᵀ ⊗ H?
-        if stiffness * np.finfo(np.float64).eps > 1.0:
-            raise FloatingPointError("Newton's equations are beyond double precision")
+    failed = n_idle > PATIENCE and best.gap > 0.5 * best.objective
+    if failed and stiffness * np.finfo(np.float64).eps > 1.0:
+        # I is lost next to Σ x xᵀ ⊗ H
+        raise FloatingPointError("Newton's equations are beyond double precision")
     return best, n_steps
 
 
