@@ -180,7 +180,7 @@ class SmoothFunction:
     def newton_direction(self, V, point, enough):
         """Δ and its scores; the certificate may miss ``enough`` in any case."""
         space, curvature = self.space, Curvature(self.problem, self.smoothing)
-        residual = space.combine(self.problem.coefficients) - V
+        residual = self.residual = space.combine(self.problem.coefficients) - V
         missing = max(enough, MISSING * point.gap_of_rows)
 
         def is_enough(progress):
@@ -200,11 +200,15 @@ class SmoothFunction:
     def search(self, V, scores, direction, change):
         """The best of the steps 1, ½, ¼, … up to the first that is worse than the one before.
 
-        Or 0 if none of them lowers the value. A full step need not, up to rounding: where weights
+        Or 0 if none lowers the value. A full step need not, up to rounding: where weights
         are at their best, and coefficients are not, no value can tell.
         """
         start = self.value(V, scores)
         noise = ROUNDING * abs(start)
+        # twice what a full step gains if the function is quadratic; half of that is good enough
+        promise = self.space.inner(self.residual, direction, change)
+        if self.value(V + direction, scores + change) < start - max(noise, 0.25 * promise):
+            return 1.0
         least, best, length = start + noise, 0.0, 1.0
         # with large C the function may turn very soon
         while length >= 2.0**-30:
