@@ -19,6 +19,8 @@ to row. One step:
    This makes the certificate sharp early.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ..problems._class_smoothing import extrapolate, smooth_loss, smooth_step
@@ -126,7 +128,8 @@ def minimise(space, problem, V, *, goal, min_iter=1, max_iter, trace):
     # another problem's solution is closer to the end
     s = first if min_iter else 0.5 * first
     scores = space.scores(V)
-    best, n_idle = None, 0
+    best: Any = None
+    n_idle = 0
     for n_steps in range(max_iter + 1):
         point = Point.at(space, problem, V, scores)
         found = point if best is None else best.improved_by(point, space, problem)
@@ -171,6 +174,7 @@ class SmoothFunction:
     def __init__(self, space, problem, scores, smoothing):
         self.space, self.problem, self.smoothing = space, problem, smoothing
         self.centre = np.array(problem.coefficients)
+        self.residual: Any = None
         smooth_step(problem, scores, smoothing)
 
     def value(self, V, scores):
