@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..problems.classes import ClassProblem
 from ..solvers.acceptance import accepted
-from ..solvers.multiclass import FeatureRows, KernelRows, LinearRows, descend, make_blocks
-from ..solvers.multiclass_directions import DIRECT, suits_descent
-from ..solvers.multiclass_newton import newton
+from ..solvers.multiclass import descend
+from ..solvers.multiclass_newton import newton, suits_descent
+from ..solvers.multiclass_spaces import FunctionSpace, WeightSpace, explicit_features
 from ..utils.validation import COUNT, one_of
 from .classifier import KernelClassifier, shares
 from .shared_docs import estimator_docs
@@ -20,10 +21,11 @@ EXPLICIT = 500
 
 
 class ClassSetup(NamedTuple):
-    """The dual variables of a problem and its rows, both of which solvers change."""
+    """The problem, the space in which it is solved, and the way back to coefficients, if any."""
 
-    rows: Any
-    blocks: Any
+    space: Any
+    problem: Any
+    back: Any
     by_newton: bool
 
 
@@ -178,17 +180,26 @@ class MCODM(KernelClassifier):
         by_newton = self.solver == "newton" or (
             self.solver == "auto" and moving and not (linear and suits_descent(X.shape, k))
         )
-        rows: Any = None
+        space: Any
+        back = None
         if linear:
-            rows = LinearRows(X, self.fit_intercept, k)
+            space = WeightSpace(X, self.fit_intercept)
         elif by_newton and X.shape[0] <= EXPLICIT and operator.matrix is not None:
-            rows = FeatureRows(operator, k)
-        if rows is None or (not linear and rows.weights.size > DIRECT):
-            rows = KernelRows(operator, k)
-        cost = 2.0 * self.C / (1.0 - self.theta) ** 2 * shares(prepared)
-        lower, upper = 1.0 - self.theta, 1.0 + self.theta
-        blocks = make_blocks(rows, prepared.labels, cost, lower, upper, self.mu, k, moving)
-        return ClassSetup(rows, blocks, by_newton)
+            features, back = explicit_features(operator)
+            space = WeightSpace(features, operator.intercept)
+        else:
+            space = FunctionSpace(operator)
+        problem = ClassProblem(
+            prepared.labels,
+            2.0 * self.C / (1.0 - self.theta) ** 2 * shares(prepared),
+            space.diagonal(),
+            k,
+            lower=1.0 - self.theta,
+            upper=1.0 + self.theta,
+            mu=self.mu,
+            moving=moving,
+        )
+        return ClassSetup(space, problem, back, by_newton)
 
     def solver_options(self):
         options = super().solver_options()
@@ -196,17 +207,15 @@ class MCODM(KernelClassifier):
         return {**options, "max_outer_iter": self.max_outer_iter}
 
     def minimise(self, prepared, **options):
-        rows, blocks, by_newton = prepared.problem
-        solve = newton if by_newton else descend
-        return solve(rows, blocks, **options)
+        space, problem, _, by_newton = prepared.problem
+        return (newton if by_newton else descend)(space, problem, **options)
 
     def accept(self, prepared, result):
-        rows = prepared.problem.rows
-        found, result = result, accepted(result, rows, self.C, tol=self.tol)
-        if result is not found:
-            rows.weights = np.zeros_like(rows.weights)
-        if isinstance(rows, FeatureRows):
-            result.coefficients = rows.back @ rows.weights[:-1]
+        space, back = prepared.problem.space, prepared.problem.back
+        zero = np.zeros_like(result.unknowns)
+        result = accepted(result, space, self.C, tol=self.tol, unknowns=zero)
+        if back is not None:
+            result.coefficients = back @ result.unknowns[:-1]
         if len(prepared.target.classes) == 2:
             result.coefficients = np.diff(result.coefficients, axis=1)
             result.intercept = np.diff(result.intercept)
@@ -220,5 +229,5 @@ class MCODM(KernelClassifier):
     def _weights(self, prepared, result, coefficients):
         if self.kernel != "linear":
             return None
-        weights = prepared.problem.rows.weights[:-1]
+        weights = result.unknowns[:-1]
         return np.diff(weights, axis=1) if len(prepared.target.classes) == 2 else weights

@@ -77,7 +77,6 @@ def smooth_step(Blocks blocks, const double[:, ::1] scores, double smoothing):
             sigma = smoothing / blocks.weight[i]
             for j in range(k):
                 f[j] = scores[i, j] - sigma * A[j]
-            blocks.rival[i] = blocks.wanted[i]
             blocks.over[i] = solve(
                 f, k, blocks.label[i], blocks.rival[i], blocks.level[i], sigma, blocks.weight[i],
                 blocks.shape, A, &blocks.kept[0],
@@ -171,7 +170,7 @@ def apply_curvature(
             out[at.r] -= beta
 
 
-def curvature_diagonal(Blocks blocks, double smoothing, float[:, ::1] result):
+def curvature_diagonal(Blocks blocks, double smoothing, double[:, ::1] result):
     """The diagonals of H (rows × classes)."""
     cdef Py_ssize_t i, j
     cdef double both
@@ -181,83 +180,10 @@ def curvature_diagonal(Blocks blocks, double smoothing, float[:, ::1] result):
             at = piece(blocks, i, smoothing)
             for j in range(blocks.k):
                 result[i, j] = 0.0
-            # the weight of the pair y, r, as in ``curvature``
+            # what y and r owe to β
             both = at.share - at.n * at.g * (1.0 - at.s) * at.s
             for j in range(at.n):
-                result[i, blocks.kept[j]] = <float>(
-                    at.g * (1.0 + (at.n - 1) * at.slope / at.sigma)
-                )
-            result[i, at.y] = <float>(at.n * (1.0 - at.s) * at.g + both)
+                result[i, blocks.kept[j]] = at.g * (1.0 + (at.n - 1) * at.slope / at.sigma)
+            result[i, at.y] = at.n * (1.0 - at.s) * at.g + both
             if at.share > 0.0:
-                result[i, at.r] = <float>(at.n * at.s * at.g + both)
-
-
-def curvature(
-    Blocks blocks, double smoothing, Py_ssize_t first, Py_ssize_t[::1] row,
-    Py_ssize_t[::1] pair, double[::1] value,
-):
-    """H of rows first, first + 1, …, as a sum of w (e_p − e_q)(e_p − e_q)ᵀ over classes p > q.
-
-    The loss knows only differences of scores. Each term is one triple: the row, p·k + q, and w.
-    Returns the row to go on with and the number of triples.
-    """
-    cdef Py_ssize_t i = first, j, q, k = blocks.k, count = 0
-    cdef const Py_ssize_t* kept = &blocks.kept[0]
-    cdef Piece at
-    with nogil:
-        while i < blocks.label.shape[0] and count + (k + 1) * (k + 1) < row.shape[0]:
-            at = piece(blocks, i, smoothing)
-            for j in range(at.n):
-                for q in range(j):
-                    row[count] = i
-                    pair[count] = max(kept[j], kept[q]) * k + min(kept[j], kept[q])
-                    value[count] = at.slope * at.g / at.sigma
-                    count += 1
-                row[count] = i
-                pair[count] = max(kept[j], at.y) * k + min(kept[j], at.y)
-                value[count] = (1.0 - at.s) * at.g
-                count += 1
-                if at.s > 0.0:
-                    row[count] = i
-                    pair[count] = max(kept[j], at.r) * k + min(kept[j], at.r)
-                    value[count] = at.s * at.g
-                    count += 1
-            if at.share > 0.0:
-                row[count] = i
-                pair[count] = max(at.y, at.r) * k + min(at.y, at.r)
-                value[count] = at.share - at.n * at.g * (1.0 - at.s) * at.s
-                count += 1
-            i += 1
-    return i, count
-
-
-def add_rank_ones(
-    double[:, :, :, ::1] H, const double[:, ::1] X, const Py_ssize_t[::1] row,
-    const Py_ssize_t[::1] pair, const double[::1] value, double[:, :, ::1] grams,
-):
-    """Add the triples of ``curvature`` to the lower half of H, row by row.
-
-    ``grams`` has a block for every pair of classes, all zero before and after.
-    """
-    cdef Py_ssize_t i, a, b, p, q, k = H.shape[0], size = X.shape[1]
-    cdef const double* x
-    cdef double* gram
-    cdef double scaled
-    with nogil:
-        for i in range(row.shape[0]):
-            x = &X[row[i], 0]
-            gram = &grams[pair[i], 0, 0]
-            for a in range(size):
-                scaled = value[i] * x[a]
-                for b in range(size):
-                    gram[a * size + b] += scaled * x[b]
-        for p in range(k):
-            for q in range(p):
-                gram = &grams[p * k + q, 0, 0]
-                for a in range(size):
-                    for b in range(size):
-                        scaled = gram[a * size + b]
-                        H[p, a, p, b] += scaled
-                        H[q, a, q, b] += scaled
-                        H[p, a, q, b] -= scaled
-                        gram[a * size + b] = 0.0
+                result[i, at.r] = at.n * at.s * at.g + both

@@ -16,7 +16,6 @@ cdef class Blocks:
     cdef public double[:, ::1] coefficients
     cdef public double[::1] over
     cdef public int[::1] rival
-    cdef public int[::1] wanted
     cdef public double[::1] level
     cdef unsigned char[::1] rest
     cdef unsigned char[::1] rested
@@ -25,6 +24,7 @@ cdef class Blocks:
     cdef Shape shape
     cdef readonly Py_ssize_t k
 
+    cdef bint is_spared(self, Py_ssize_t i) noexcept nogil
     cdef double visit(
         self, Py_ssize_t i, double* f, double* change, double negligible
     ) noexcept nogil

@@ -203,7 +203,6 @@ cdef class Blocks:
         self.over = np.zeros(m)
         # any other class: to be set
         self.rival = np.where(np.asarray(label) == 0, 1, 0).astype(np.intc)
-        self.wanted = np.array(self.rival)
         self.level = np.zeros(m)
         self.rest = np.zeros(m, dtype=np.uint8)
         self.rested = np.zeros(m, dtype=np.uint8)
@@ -244,11 +243,10 @@ cdef class Blocks:
                 total += loss
         return total, gap
 
-    def set_rivals(self, const double[:, ::1] scores, bint at_once):
+    def set_rivals(self, const double[:, ::1] scores):
         """Make each row's best other class its rival.
 
-        Where a moving rival changes and β > 0, the coefficients belong to the old rival. They are
-        handed over ``at_once``, or the row waits until its block is solved next.
+        Where a moving rival changes and β > 0, β is handed over to the new one.
         """
         cdef Py_ssize_t i, j, top, y
         with nogil:
@@ -259,15 +257,17 @@ cdef class Blocks:
                     if j != y and scores[i, j] > scores[i, top]:
                         top = j
                 self.level[i] = scores[i, top]
-                self.wanted[i] = <int>top
-                if self.rival[i] != top:
-                    if self.shape.moving and self.over[i] > 0.0:
-                        if not at_once:
-                            self.rest[i] = 0
-                            continue
-                        self.coefficients[i, self.rival[i]] -= self.over[i]
-                        self.coefficients[i, top] += self.over[i]
-                    self.rival[i] = <int>top
+                if self.shape.moving:
+                    self.coefficients[i, self.rival[i]] -= self.over[i]
+                    self.coefficients[i, top] += self.over[i]
+                self.rival[i] = <int>top
+
+    cdef bint is_spared(self, Py_ssize_t i) noexcept nogil:
+        """Whether a row is left out this time, because its block was all but optimal."""
+        if not self.rest[i]:
+            return False
+        self.rest[i] -= 1
+        return True
 
     cdef double visit(
         self, Py_ssize_t i, double* f, double* change, double negligible
@@ -283,14 +283,13 @@ cdef class Blocks:
             f, A, self.over[i], k, self.label[i], self.rival[i], self.level[i], self.weight[i],
             self.shape, &loss,
         )
-        if gap <= negligible and self.rival[i] == self.wanted[i]:
+        if gap <= negligible:
             self.rested[i] = min(2 * self.rested[i] + 1, LONGEST_REST)
             self.rest[i] = self.rested[i]
             for j in range(k):
                 change[j] = 0.0
             return gap
         self.rested[i] = 0
-        self.rival[i] = self.wanted[i]
         for j in range(k):
             f[j] -= kappa * A[j]
         self.over[i] = solve(

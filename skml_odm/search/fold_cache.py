@@ -133,7 +133,7 @@ class FoldCache:
         problem, operator, options = prepared.problem, prepared.operator, model.solver_options()
         if isinstance(problem, ClassSetup) and problem.by_newton:
             self.path = self.path or MultiClassPath()
-            return self.path.minimise(problem.rows, problem.blocks, **options)
+            return self.path.minimise(problem.space, problem.problem, **options)
         if minimises_pair_loss(model) and follows_path(model, operator):
             self.path = self.path or PairPath(operator)
             result = self.path.minimise(problem, **options)

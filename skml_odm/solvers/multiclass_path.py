@@ -38,8 +38,8 @@ class Place(NamedTuple):
     mu: float
 
     @classmethod
-    def of(cls, blocks):
-        return cls(float(np.sum(blocks.weight)), blocks.upper / blocks.lower, blocks.mu)
+    def of(cls, problem):
+        return cls(float(np.sum(problem.weight)), problem.upper / problem.lower, problem.mu)
 
     def distance(self, other):
         """How different solutions may be, about."""
@@ -51,12 +51,25 @@ class Place(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """Weights W, coefficients A and multipliers β, all divided by ``lower``, and the rivals."""
+    """Unknowns, coefficients and multipliers β, all divided by ``lower``, and the rivals."""
 
-    weights: np.ndarray
+    unknowns: np.ndarray
     coefficients: np.ndarray
     over: np.ndarray
     rival: np.ndarray
+    level: np.ndarray
+
+    @classmethod
+    def of(cls, problem, result):
+        coefficients, over, rival, level = problem.dual
+        scale = problem.lower
+        return cls(result.unknowns / scale, coefficients / scale, over / scale, rival, level)
+
+    def put_into(self, problem):
+        """Give a problem the dual point; returns the unknowns."""
+        scale = problem.lower
+        problem.dual = scale * self.coefficients, scale * self.over, self.rival, self.level
+        return scale * self.unknowns
 
 
 class MultiClassPath:
@@ -71,24 +84,24 @@ class MultiClassPath:
     def __init__(self):
         self.solutions: dict[Place, Solution] = {}
 
-    def minimise(self, rows, blocks, **options):
+    def minimise(self, space, problem, **options):
         """Solve a problem as :func:`~.multiclass_newton.newton` does."""
-        if len(blocks.label) <= SMALL:
+        if len(problem.label) <= SMALL:
             # these are solved to rounding, wherever they begin
-            return newton(rows, blocks, **options)
-        place, zero = Place.of(blocks), solution(rows, blocks)
+            return newton(space, problem, **options)
+        place, zero = Place.of(problem), problem.dual
         for nearest, most_steps in self._starts(place, options["max_iter"]):
-            begin(rows, blocks, nearest)
+            start = nearest.put_into(problem)
             # a start may lead nowhere
             with suppress(FloatingPointError, np.linalg.LinAlgError):
-                result = newton(rows, blocks, begun=True, **{**options, "max_iter": most_steps})
+                result = newton(space, problem, start=start, **{**options, "max_iter": most_steps})
                 if result.converged:
                     break
         else:
-            begin(rows, blocks, zero)
-            result = newton(rows, blocks, **options)
+            problem.dual = zero
+            result = newton(space, problem, **options)
         if result.converged:
-            self._remember(place, solution(rows, blocks))
+            self._remember(place, Solution.of(problem, result))
         return result
 
     def _starts(self, place, most_steps):
@@ -108,9 +121,6 @@ class MultiClassPath:
             yield self.solutions[min(of_same_ratio, key=place.distance)], most_steps
 
     def _remember(self, place, known):
-        if not np.isfinite(known.coefficients).all():
-            # beyond single precision
-            return
         self.solutions.pop(place, None)
         self.solutions[place] = known
         most = max(1, MEMORY // sum(part.nbytes for part in known))
@@ -120,22 +130,3 @@ class MultiClassPath:
 
 def equal(one, other):
     return 1.0 / EQUAL < one / other < EQUAL
-
-
-def solution(rows, blocks):
-    """Where a problem is."""
-    return Solution(
-        rows.weights / blocks.lower,
-        # half the memory: these are starts
-        (np.asarray(blocks.coefficients) / blocks.lower).astype(np.float32),
-        (np.asarray(blocks.over) / blocks.lower).astype(np.float32),
-        np.array(blocks.rival),
-    )
-
-
-def begin(rows, blocks, known):
-    """Put a problem where another one was."""
-    rows.weights = blocks.lower * known.weights
-    blocks.coefficients = blocks.lower * known.coefficients.astype(np.float64)
-    blocks.over = blocks.lower * known.over.astype(np.float64)
-    blocks.rival, blocks.wanted = known.rival.copy(), known.rival.copy()

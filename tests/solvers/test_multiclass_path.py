@@ -9,9 +9,10 @@ from sklearn.model_selection import GridSearchCV
 
 from skml_odm import MCODM, PathSearchCV
 from skml_odm.features.operators import KernelOperator
+from skml_odm.problems.classes import ClassProblem
 from skml_odm.solvers import multiclass_path
-from skml_odm.solvers.multiclass import KernelRows, LinearRows, make_blocks
 from skml_odm.solvers.multiclass_path import MultiClassPath
+from skml_odm.solvers.multiclass_spaces import FunctionSpace, WeightSpace
 
 GRID = [(C, theta, mu) for C in (1.0, 4.0, 16.0) for theta in (0.6, 0.2) for mu in (0.2, 0.8)]
 
@@ -30,17 +31,16 @@ class Problems:
         """The result, and the weights or coefficients that it leaves."""
         k = int(self.y.max()) + 1
         if self.kernel:
-            operator = KernelOperator(rbf_kernel(self.X, gamma=0.2), True)
-            rows = KernelRows(operator, k)
+            space = FunctionSpace(KernelOperator(rbf_kernel(self.X, gamma=0.2), True))
         else:
-            rows = LinearRows(self.X, self.intercept, k)
+            space = WeightSpace(self.X, self.intercept)
         cost = 2.0 * C / (1.0 - theta) ** 2 * self.weight
-        blocks = make_blocks(rows, self.y, cost, 1.0 - theta, 1.0 + theta, mu, k, True)
+        bounds = {"lower": 1.0 - theta, "upper": 1.0 + theta, "mu": mu}
+        problem = ClassProblem(self.y, cost, space.diagonal(), k, **bounds)
         options = {"max_iter": 2000, "max_outer_iter": 500, "rng": np.random.RandomState(0)}
         path = self.path if path is None else path
-        # as estimators have it
-        with np.errstate(over="ignore"):
-            return path.minimise(rows, blocks, tol=tol, **options), rows
+        result = path.minimise(space, problem, tol=tol, **options)
+        return result, result.unknowns
 
     def alone(self, C, theta, mu, **options):
         return self.solve(C, theta, mu, path=MultiClassPath(), **options)
@@ -51,11 +51,11 @@ def test_every_solution_is_the_minimum_of_its_own_majorant(seed):
     problems = Problems(seed)
     X1 = np.hstack([problems.X, np.ones((len(problems.X), 1))])
     for C, theta, mu in GRID:
-        result, rows = problems.solve(C, theta, mu)
+        result, W = problems.solve(C, theta, mu)
         weight = 2.0 * C / (1.0 - theta) ** 2 * problems.weight
         bounds = {"lower": 1.0 - theta, "upper": 1.0 + theta}
-        F = X1 @ rows.weights
-        value = objective(F, rows.weights, problems.y, weight, mu, **bounds)
+        F = X1 @ W
+        value = objective(F, W, problems.y, weight, mu, **bounds)
         assert result.primal == pytest.approx(value, rel=1e-12)
         assert result.converged and result.difference <= 1e-8 * result.primal
         least = majorant_by_quadratic_program(X1, F, problems.y, weight, mu, **bounds)
@@ -66,12 +66,12 @@ def test_every_solution_is_the_minimum_of_its_own_majorant(seed):
 def test_problems_of_equal_weights_share_their_solution(kernel):
     # θ = 0.6 and C, θ = 0.2 and 4 C: few rows are far from the others, so no margin is large
     problems = Problems(m=200, d=2, kernel=kernel)
-    first, rows = problems.solve(0.1, 0.6, 0.5)
+    first, known = problems.solve(0.1, 0.6, 0.5)
     for theta, C, mu in ((0.6, 0.1, 0.9), (0.2, 0.4, 0.1), (0.2, 0.4, 0.0)):
-        result, others = problems.solve(C, theta, mu)
+        result, other = problems.solve(C, theta, mu)
         assert result.n_iter == 0 and result.converged
         scale = (1.0 - theta) / 0.4
-        np.testing.assert_allclose(others.weights, scale * rows.weights, rtol=1e-12)
+        np.testing.assert_allclose(other, scale * known, rtol=1e-12)
         assert result.primal == pytest.approx(scale**2 * first.primal, rel=1e-9)
         assert result.primal == pytest.approx(problems.alone(C, theta, mu)[0].primal, rel=1e-7)
     assert first.n_iter > 0
@@ -97,9 +97,9 @@ def test_steps_begin_at_the_same_theta(monkeypatch):
     problems = Problems()
     taken = []
 
-    def newton(rows, blocks, **options):
-        taken.append((options.get("begun", False), options["max_iter"]))
-        return solver(rows, blocks, **options)
+    def newton(space, problem, **options):
+        taken.append((options.get("start") is not None, options["max_iter"]))
+        return solver(space, problem, **options)
 
     solver = multiclass_path.newton
     monkeypatch.setattr(multiclass_path, "newton", newton)
@@ -121,9 +121,9 @@ def test_without_an_upper_side_no_start_has_multipliers_of_it():
     two_sided, _ = problems.solve(100.0, 0.2, 1.0)
     (known,) = problems.path.solutions.values()
     assert known.over.any()
-    result, rows = problems.solve(100.0, 0.2, 0.0)
-    alone, others = problems.alone(100.0, 0.2, 0.0)
-    np.testing.assert_array_equal(rows.weights, others.weights)
+    result, W = problems.solve(100.0, 0.2, 0.0)
+    alone, other = problems.alone(100.0, 0.2, 0.0)
+    np.testing.assert_array_equal(W, other)
     assert result.n_iter == alone.n_iter
     # the other way round it is a start; there may be several minima
     del problems.path.solutions[next(iter(problems.path.solutions))]
@@ -137,20 +137,20 @@ def test_a_start_that_leads_nowhere_is_given_up(error, monkeypatch):
     problems.solve(10.0, 0.2, 0.4)
     begun = []
 
-    def newton(rows, blocks, **options):
-        begun.append(options.get("begun", False))
+    def newton(space, problem, **options):
+        begun.append(options.get("start") is not None)
         if begun[-1] and error:
             raise error
-        result = solver(rows, blocks, **options)
+        result = solver(space, problem, **options)
         result.converged = not begun[-1]
         return result
 
     solver = multiclass_path.newton
     monkeypatch.setattr(multiclass_path, "newton", newton)
-    _, rows = problems.solve(10.0, 0.2, 0.8)
+    _, W = problems.solve(10.0, 0.2, 0.8)
     assert begun == [True, False]
-    _, others = problems.alone(10.0, 0.2, 0.8)
-    np.testing.assert_array_equal(rows.weights, others.weights)
+    _, other = problems.alone(10.0, 0.2, 0.8)
+    np.testing.assert_array_equal(W, other)
 
 
 def test_solutions_in_memory(monkeypatch):
@@ -166,13 +166,12 @@ def test_solutions_in_memory(monkeypatch):
     assert len(problems.path.solutions) == 1
 
 
-def test_coefficients_beyond_single_precision_are_no_start():
+def test_coefficients_beyond_single_precision():
     problems = Problems()
     problems.X, problems.intercept = 1e-22 * problems.X, 0.0
     for mu in (0.2, 0.8):
         result, _ = problems.solve(1e44, 0.2, mu, tol=1e-3)
         assert result.converged and abs(result.coefficients).max() > 1e40
-    assert not problems.path.solutions
 
 
 @pytest.mark.parametrize("kernel", first_fast(["linear", "rbf"], 1))

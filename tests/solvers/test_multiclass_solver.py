@@ -12,16 +12,20 @@ from sklearn.metrics.pairwise import rbf_kernel
 from skml_odm.features import kernels
 from skml_odm.features.operators import KernelOperator
 from skml_odm.problems._class_smoothing import (
-    apply_curvature,
-    curvature,
-    curvature_diagonal,
     extrapolate,
     smooth_step,
 )
-from skml_odm.problems._classes import Blocks, solve_block
-from skml_odm.solvers import multiclass_directions
-from skml_odm.solvers.multiclass import KernelRows, LinearRows, descend, make_blocks
-from skml_odm.solvers.multiclass_newton import newton
+from skml_odm.problems._classes import solve_block
+from skml_odm.problems.classes import ClassProblem, Curvature
+from skml_odm.solvers import multiclass_spaces
+from skml_odm.solvers.multiclass import Point, descend
+from skml_odm.solvers.multiclass_newton import SmoothFunction, newton, suits_descent
+from skml_odm.solvers.multiclass_spaces import (
+    ClassBlocks,
+    FunctionSpace,
+    WeightSpace,
+    explicit_features,
+)
 
 
 def random_block(rng):
@@ -202,9 +206,10 @@ def random_rows(seed, m=40, k=4, moving=True):
     rng = np.random.default_rng(seed)
     label = rng.integers(k, size=m).astype(np.intc)
     weight = 2.0 ** rng.uniform(-2, 3, size=m)
-    blocks = Blocks(label, weight, np.ones(m), k, 0.8, 1.2, 0.5, moving)
+    bounds = {"lower": 0.8, "upper": 1.2, "mu": 0.5}
+    blocks = ClassProblem(label, weight, np.ones(m), k, moving=moving, **bounds)
     scores = 1.5 * rng.normal(size=(m, k))
-    blocks.set_rivals(scores + 0.5 * rng.normal(size=(m, k)), at_once=True)
+    blocks.set_rivals(scores + 0.5 * rng.normal(size=(m, k)))
     return blocks, scores, rng
 
 
@@ -216,7 +221,7 @@ def stepped(seed, scores, smoothing):
 
 @pytest.mark.parametrize("smoothing", [0.05, 1.0])
 def test_derivatives(smoothing):
-    """``curvature``, ``apply_curvature`` and ``extrapolate`` against differences."""
+    """``Curvature`` and ``extrapolate`` against differences."""
     _, scores, rng = random_rows(3)
     blocks = stepped(3, scores, smoothing)
     m, k = scores.shape
@@ -224,33 +229,29 @@ def test_derivatives(smoothing):
     h = 1e-6
     forward, backward = (stepped(3, scores + s * h * V, smoothing) for s in (1, -1))
     numeric = -(np.array(forward.coefficients) - np.array(backward.coefficients)) / (2 * h)
-    applied = np.empty((m, k))
-    apply_curvature(blocks, V, smoothing, applied)
-    np.testing.assert_allclose(applied, numeric, atol=1e-6 * np.abs(numeric).max())
-
-    row, pair, value = np.empty(1000, np.intp), np.empty(1000, np.intp), np.empty(1000)
-    H, start = np.zeros((m, k, k)), 0
-    while start < m:
-        start, n = curvature(blocks, smoothing, start, row, pair, value)
-        for i, p, v in zip(row[:n], pair[:n], value[:n], strict=True):
-            difference = np.eye(k)[p // k] - np.eye(k)[p % k]
-            H[i] += v * np.outer(difference, difference)
-    np.testing.assert_allclose(np.einsum("ipq,iq->ip", H, V), applied, atol=1e-10)
-    diagonal = np.empty((m, k), dtype=np.float32)
-    curvature_diagonal(blocks, smoothing, diagonal)
-    np.testing.assert_allclose(diagonal, np.einsum("ipp->ip", H), rtol=1e-6, atol=1e-6)
+    H = Curvature(blocks, smoothing)
+    np.testing.assert_allclose(H.product(V), numeric, atol=1e-6 * np.abs(numeric).max())
+    for j, diagonal in enumerate(H.diagonals().T):
+        expected = H.product(np.tile(np.eye(k)[j], (m, 1)))[:, j]
+        np.testing.assert_allclose(diagonal, expected, rtol=1e-9, atol=1e-9)
 
     extrapolate(blocks, h * V, smoothing)
     np.testing.assert_allclose(blocks.coefficients, forward.coefficients, atol=1e-9)
     assert np.allclose(np.asarray(blocks.coefficients).sum(axis=1), 0.0, atol=1e-12)
 
 
+def make_problem(space, y, weight, mu=0.5, n_classes=None, moving=True):
+    k = n_classes or int(y.max()) + 1
+    bounds = {"lower": 0.8, "upper": 1.2, "mu": mu}
+    return ClassProblem(y, weight, space.diagonal(), k, moving=moving, **bounds)
+
+
 def solve(X, y, weight, mu=0.5, solver=newton, intercept=1.0, seed=0, moving=True, **options):
-    rows = LinearRows(X, intercept, y.max() + 1)
-    blocks = make_blocks(rows, y, weight, 0.8, 1.2, mu, y.max() + 1, moving)
+    space = WeightSpace(X, intercept)
+    problem = make_problem(space, y, weight, mu, moving=moving)
     defaults = {"tol": 1e-8, "max_iter": 20000, "max_outer_iter": 200}
-    result = solver(rows, blocks, **(defaults | options), rng=np.random.RandomState(seed))
-    return result, rows
+    result = solver(space, problem, **(defaults | options), rng=np.random.RandomState(seed))
+    return result, result.unknowns
 
 
 @pytest.mark.parametrize("solver", [newton, descend])
@@ -258,11 +259,11 @@ def solve(X, y, weight, mu=0.5, solver=newton, intercept=1.0, seed=0, moving=Tru
 def test_majorant_is_at_its_minimum(solver, seed):
     """An independent solver finds nothing lower in the convex problem at the solution."""
     X, y, weight = random_classes(seed)
-    result, rows = solve(X, y, 0.5 * weight, solver=solver)
+    result, W = solve(X, y, 0.5 * weight, solver=solver)
     X1 = np.hstack([X, np.ones((len(X), 1))])
-    F = X1 @ rows.weights
+    F = X1 @ W
     np.testing.assert_allclose(result.scores, F, atol=1e-10)
-    value = objective(F, rows.weights, y, 0.5 * weight, 0.5)
+    value = objective(F, W, y, 0.5 * weight, 0.5)
     assert result.primal == pytest.approx(value, rel=1e-12)
     assert result.converged and result.difference <= 1e-8 * result.primal
     least = majorant_by_quadratic_program(X1, F, y, 0.5 * weight, 0.5)
@@ -275,10 +276,10 @@ def test_certificates_hold_wherever_newtons_method_ends(max_iter, scale):
     """The point that is kept need not be the last one."""
     for seed in range(6):
         X, y, weight = random_classes(seed, m=70, d=3)
-        result, rows = solve(X, y, scale * weight, mu=0.9, tol=1e-12, max_iter=max_iter)
+        result, W = solve(X, y, scale * weight, mu=0.9, tol=1e-12, max_iter=max_iter)
         X1 = np.hstack([X, np.ones((len(X), 1))])
-        F = X1 @ rows.weights
-        assert result.primal == pytest.approx(objective(F, rows.weights, y, scale * weight, 0.9))
+        F = X1 @ W
+        assert result.primal == pytest.approx(objective(F, W, y, scale * weight, 0.9))
         least = majorant_by_quadratic_program(X1, F, y, scale * weight, 0.9)
         assert result.primal - result.difference <= least * (1 + 1e-7)
 
@@ -288,10 +289,10 @@ def test_certificates_hold_wherever_newtons_method_ends(max_iter, scale):
 def test_rough_descent_certifies_itself(seed, tol):
     """Rows whose rival has just become another class do not keep descent from ending."""
     X, y, weight = random_classes(seed, m=120, k=6)
-    result, rows = solve(X, y, 10 * weight, mu=1.0, solver=descend, tol=tol)
+    result, W = solve(X, y, 10 * weight, mu=1.0, solver=descend, tol=tol)
     assert result.converged and result.difference <= tol * result.primal
     X1 = np.hstack([X, np.ones((len(X), 1))])
-    least = majorant_by_quadratic_program(X1, X1 @ rows.weights, y, 10 * weight, 1.0)
+    least = majorant_by_quadratic_program(X1, X1 @ W, y, 10 * weight, 1.0)
     assert result.primal - result.difference <= least * (1 + 1e-8)
 
 
@@ -318,13 +319,12 @@ def test_both_solvers_agree_where_the_problem_is_convex(seed):
     assert second.primal == pytest.approx(least, rel=2e-8)
 
 
-@pytest.mark.parametrize("limits", [{"MOST_FEATURES": 0}, {"MOST_SINGLE": 0.0}, {}])
-def test_conjugate_gradients_find_the_same_point(monkeypatch, limits):
-    """Without a preconditioner, with one in double and in single precision."""
+@pytest.mark.parametrize("preconditioned", [False, True])
+def test_conjugate_gradients_find_the_same_point(monkeypatch, preconditioned):
     X, y, weight = random_classes(5)
-    direct, _ = solve(X, y, weight, mu=0.0)
-    for name, value in {"DIRECT": 0, **limits}.items():
-        monkeypatch.setattr(multiclass_directions, name, value)
+    direct, _ = solve(X, y, weight, mu=0.0, solver=descend)
+    if not preconditioned:
+        monkeypatch.setattr(multiclass_spaces, "MOST_FEATURES", 0)
     for container in (np.asarray, sparse.csr_matrix):
         by_gradients, _ = solve(container(X), y, weight, mu=0.0)
         assert by_gradients.converged
@@ -332,141 +332,91 @@ def test_conjugate_gradients_find_the_same_point(monkeypatch, limits):
 
 
 def after_a_smooth_step(container=np.asarray, scale=1.0):
-    """Rows and blocks whose Newton equations are to be solved, for a smoothing of 0.5."""
+    """A problem whose Newton equations are to be solved, for a smoothing of 0.5."""
     X, y, weight = random_classes(5)
-    rows = LinearRows(container(X), 1.0, 4)
-    blocks = make_blocks(rows, y, scale * weight, 0.8, 1.2, 0.5, 4, True)
-    rows.sweep(blocks, 0.0, np.random.RandomState(0))
-    scores = rows.scores(rows.weights)
-    blocks.set_rivals(scores, at_once=True)
-    smooth_step(blocks, scores, 0.5)
-    return rows, blocks
+    space = WeightSpace(container(X), 1.0)
+    problem = make_problem(space, y, scale * weight)
+    W = np.zeros((6, 4))
+    space.sweep(problem, W, 0.0, np.random.RandomState(0))
+    scores = space.scores(W)
+    problem.set_rivals(scores)
+    point = Point.at(space, problem, W, scores)
+    return SmoothFunction(space, problem, scores, 0.5), point
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
-@pytest.mark.parametrize("few", [0, 32])
-def test_direct_solutions_fulfil_newtons_equations(monkeypatch, few, container):
-    """Set up row by row, or pair of classes by pair."""
-    monkeypatch.setattr(multiclass_directions, "FEW_FEATURES", few)
-    # a few rows at a time
-    monkeypatch.setattr(multiclass_directions, "TRIPLES", 40)
-    rows, blocks = after_a_smooth_step(container)
-    residual = np.random.default_rng(1).normal(size=rows.weights.shape)
-    solution = multiclass_directions.direct_solution(rows, blocks, 0.5, residual)
-    bent = np.empty((len(blocks.label), 4))
-    apply_curvature(blocks, rows.scores(solution), 0.5, bent)
-    np.testing.assert_allclose(solution + rows.combine(bent), residual, rtol=1e-9, atol=1e-9)
-
-
-def test_class_blocks_are_the_blocks_of_newtons_equations():
-    rows, blocks = after_a_smooth_step()
+def test_class_blocks_are_the_blocks_of_newtons_equations(container):
+    smooth, point = after_a_smooth_step(container)
+    space, H = smooth.space, Curvature(smooth.problem, 0.5)
+    precondition = ClassBlocks(space, H.diagonals())
     rng = np.random.RandomState(0)
-    bends = np.empty((len(blocks.label), 4), dtype=np.float32)
-    curvature_diagonal(blocks, 0.5, bends)
-    precondition = multiclass_directions.ClassBlocks(rows, bends, np.float32)
-    bent = np.empty((len(blocks.label), 4))
-    residual = rng.standard_normal(rows.weights.shape)
+    residual = rng.standard_normal(point.unknowns.shape)
     residual -= residual.mean(axis=1, keepdims=True)
     expected = np.empty_like(residual)
-    for label in range(4):
+    for label, scale in enumerate(precondition.scales):
         # weights of one class only: what the equations make of them in that class
-        W = np.zeros_like(rows.weights)
+        W = np.zeros_like(residual)
         W[:, label] = rng.standard_normal(len(W))
-        apply_curvature(blocks, rows.scores(W), 0.5, bent)
-        image = (W + rows.combine(bent))[:, label]
+        image = (W + space.combine(H.product(space.scores(W))))[:, label]
         L = np.tril(precondition.factors[label].astype(float))
-        np.testing.assert_allclose(L @ (L.T @ W[:, label]), image, rtol=1e-4, atol=1e-4)
-        expected[:, label] = np.linalg.solve(L @ L.T, residual[:, label])
-    answer = precondition(residual)
+        np.testing.assert_allclose(scale * L @ (L.T @ W[:, label]), image, rtol=1e-4, atol=1e-4)
+        expected[:, label] = np.linalg.solve(scale * L @ L.T, residual[:, label])
+    answer, scores = precondition(residual)
     assert np.vdot(answer, residual) > 0.0
+    np.testing.assert_allclose(scores, space.scores(answer), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(answer.sum(axis=1), 0.0, atol=1e-5)
     expected -= expected.mean(axis=1, keepdims=True)
     np.testing.assert_allclose(answer, expected, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("intercept", [0.0, 1.0])
-@pytest.mark.parametrize("precision", [np.float64, np.float32])
-def test_rows_in_single_precision(intercept, precision):
-    """Features that are zero everywhere are left out; weights have them all the same."""
-    X, _, _ = random_classes(5)
-    X = np.insert(X, [0, 2], 0.0, axis=1).astype(precision)
-    rows = LinearRows(X, intercept, 4)
-    single = rows.single
-    assert single.n_used == np.any(X, axis=0).sum() + (intercept > 0.0)
-    rng = np.random.RandomState(0)
-    A = rng.standard_normal((len(X), 4))
-    W = rows.combine(A)
-    np.testing.assert_allclose(single.combine(A), W, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(single.scores(W), rows.scores(W), rtol=1e-4, atol=1e-3)
-    assert not single.combine(A)[[0, 3]].any()
-    chosen = single.dense(np.array([3, 1]), np.float64)
-    np.testing.assert_allclose(chosen, rows.dense(np.array([3, 1]), float)[:, single.used], 1e-6)
+def test_class_blocks_in_double_precision_where_single_will_not_do(monkeypatch):
+    smooth, _ = after_a_smooth_step()
+    diagonals = Curvature(smooth.problem, 0.5).diagonals()
+    factor = multiclass_spaces.cho_factor
+
+    def watched(matrix, **options):
+        if matrix.dtype == np.float32:
+            raise np.linalg.LinAlgError
+        return factor(matrix, **options)
+
+    expected = ClassBlocks(smooth.space, diagonals).factors
+    monkeypatch.setattr(multiclass_spaces, "cho_factor", watched)
+    for found, single in zip(ClassBlocks(smooth.space, diagonals).factors, expected, strict=True):
+        assert (found.dtype, single.dtype) == (np.float64, np.float32)
+        np.testing.assert_allclose(np.tril(found), np.tril(single), atol=1e-5)
 
 
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
-def test_what_has_no_copy_in_single_precision(container):
-    X, _, _ = random_classes(5)
-    for scale in (1.0, 1e-10, 1e10):
-        rows = LinearRows(container(scale * X), 0.0, 4)
-        assert (rows.single is rows) == (scale != 1.0 or sparse.issparse(rows.X))
-
-
-def system_in(precision, monkeypatch, scale=1.0):
-    """Newton's equations that are solved by conjugate gradients, and their residual."""
-    monkeypatch.setattr(multiclass_directions, "DIRECT", 0)
-    monkeypatch.setattr(multiclass_directions, "MOST_SINGLE", 1e10 if precision == "single" else 0)
-    rows, blocks = after_a_smooth_step(scale=scale)
-    residual = rows.combine(np.asarray(blocks.coefficients)) - rows.weights
-    return rows, blocks, residual
-
-
-@pytest.mark.parametrize("precision", ["single", "double"])
-def test_directions_are_as_precise_as_the_certificate_needs(precision, monkeypatch):
+@pytest.mark.parametrize("gap_of_rows", [np.inf, 1e-2, 1e-4])
+def test_directions_are_as_precise_as_the_certificate_needs(gap_of_rows):
     """In the norm of the weights: the preconditioner's says little where curvature is large."""
-    rows, blocks, residual = system_in(precision, monkeypatch, 1e3)
-    bent = np.empty((len(blocks.label), 4))
-    left = []
-    for missing in (np.inf, 1e-2, 1e-4):
-        direction, change = multiclass_directions.newton_direction(
-            rows, blocks, 0.5, residual, False, 0.0, missing
-        )
-        np.testing.assert_allclose(change, rows.scores(direction), rtol=1e-9, atol=1e-9)
-        apply_curvature(blocks, change, 0.5, bent)
-        left.append(0.5 * np.sum((residual - direction - rows.combine(bent)) ** 2))
-        assert left[-1] <= 1.1 * missing
-    assert left[0] > 1e-2
+    smooth, point = after_a_smooth_step(scale=1e3)
+    space, problem = smooth.space, smooth.problem
+    residual = space.combine(problem.coefficients) - point.unknowns
+    wanted = point._replace(gap_of_rows=gap_of_rows)
+    direction, change = smooth.newton_direction(point.unknowns, wanted, 0.0)
+    np.testing.assert_allclose(change, space.scores(direction), rtol=1e-9, atol=1e-9)
+    left = residual - direction - space.combine(Curvature(problem, 0.5).product(change))
+    assert 0.5 * np.sum(left**2) <= 0.3 * 1.1 * gap_of_rows
 
 
-@pytest.mark.parametrize("trouble", ["steps", "factors"])
-def test_double_precision_where_single_will_not_do(trouble, monkeypatch):
-    rows, blocks, residual = system_in("single", monkeypatch)
-    arguments = rows, blocks, 0.5, residual, True, 0.0, 1e-9
-    expected, _ = multiclass_directions.newton_direction(*arguments)
-    used = []
-
-    class Watched(multiclass_directions.ClassBlocks):
-        def __init__(self, rows, bends, precision):
-            used.append(precision)
-            if trouble == "factors" and precision == np.float32:
-                raise np.linalg.LinAlgError
-            super().__init__(rows, bends, precision)
-
-    monkeypatch.setattr(multiclass_directions, "ClassBlocks", Watched)
-    if trouble == "steps":
-        monkeypatch.setattr(multiclass_directions, "SINGLE_STEPS", 1)
-    direction, _ = multiclass_directions.newton_direction(*arguments)
-    assert used == [np.float32, np.float64]
-    np.testing.assert_allclose(direction, expected, atol=1e-3)
+def test_explicit_features():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    K = X @ X.T
+    features, back = explicit_features(KernelOperator(K, 0.0))
+    assert features.shape == (12, 3)
+    np.testing.assert_allclose(features @ features.T, K, atol=1e-12)
+    W = np.random.default_rng(1).normal(size=(3, 2))
+    np.testing.assert_allclose(K @ (back @ W), features @ W, atol=1e-12)
 
 
 def test_kernels_find_the_same_point():
     X, y, weight = random_classes(5)
     direct, _ = solve(X, y, weight, mu=0.0)
     for solver in (newton, descend):
-        rows = KernelRows(KernelOperator(X @ X.T, 1.0), 4)
-        blocks = make_blocks(rows, y, weight, 0.8, 1.2, 0.0, 4, True)
+        space = FunctionSpace(KernelOperator(X @ X.T, 1.0))
+        problem = make_problem(space, y, weight, mu=0.0)
         rng = np.random.RandomState(0)
-        result = solver(rows, blocks, tol=1e-8, max_iter=5000, max_outer_iter=50, rng=rng)
+        result = solver(space, problem, tol=1e-8, max_iter=5000, max_outer_iter=50, rng=rng)
         assert result.converged
         np.testing.assert_allclose(result.scores, direct.scores, atol=1e-3)
         predicted = X @ (X.T @ result.coefficients) + result.intercept
@@ -518,7 +468,7 @@ def test_norms_of_single_precision_rows(container, size, monkeypatch):
     monkeypatch.setattr(kernels, "ENTRIES_PER_BLOCK", 10)
     X = (size * np.random.default_rng(0).normal(size=(7, 4))).astype(np.float32)
     expected = (X.astype(np.float64) ** 2).sum(axis=1)
-    found = LinearRows(container(X), False, 3).diagonal()
+    found = WeightSpace(container(X), False).diagonal()
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -526,7 +476,7 @@ def test_single_precision_rows_in_blocks(monkeypatch):
     X = np.random.default_rng(0).normal(size=(7, 4)).astype(np.float32)
     W, A = np.random.default_rng(1).normal(size=(5, 3)), np.arange(21.0).reshape(7, 3)
     monkeypatch.setattr(kernels, "ENTRIES_PER_BLOCK", 10)
-    rows, exact = LinearRows(X, True, 3), LinearRows(X.astype(np.float64), True, 3)
+    rows, exact = WeightSpace(X, True), WeightSpace(X.astype(np.float64), True)
     np.testing.assert_allclose(rows.scores(W), exact.scores(W), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(rows.combine(A), exact.combine(A), rtol=1e-12, atol=1e-12)
 
@@ -534,13 +484,13 @@ def test_single_precision_rows_in_blocks(monkeypatch):
 def test_the_first_step_of_the_paper_is_taken_back_if_it_raises_the_objective():
     X, y, _ = random_classes(17, m=120)
     weight = np.full(120, 2 * 200.0 / 120 / 0.64)
-    rows = LinearRows(X, True, 4)
-    blocks = make_blocks(rows, y, weight, 0.8, 1.2, 0.5, 4, False)
+    space = WeightSpace(X, True)
+    problem = make_problem(space, y, weight, moving=False)
     rng = np.random.RandomState(0)
-    result = descend(rows, blocks, tol=1e-3, max_iter=2000, max_outer_iter=1, rng=rng)
+    result = descend(space, problem, tol=1e-3, max_iter=2000, max_outer_iter=1, rng=rng)
     ((_, raised, _),) = result.trace
     assert result.primal < raised
-    value = objective(result.scores, rows.weights, y, weight, 0.5)
+    value = objective(result.scores, result.unknowns, y, weight, 0.5)
     assert result.primal == pytest.approx(value, rel=1e-12)
 
 
@@ -561,10 +511,10 @@ def test_kernel_solution_is_a_minimum():
     """No random change of the coefficients lowers the objective of a kernel problem."""
     X, y, weight = random_classes(8)
     K = rbf_kernel(X, gamma=0.2)
-    rows = KernelRows(KernelOperator(K, 1.0), 4)
-    blocks = make_blocks(rows, y, weight, 0.8, 1.2, 0.5, 4, True)
+    space = FunctionSpace(KernelOperator(K, 1.0))
+    problem = make_problem(space, y, weight)
     rng = np.random.RandomState(0)
-    result = newton(rows, blocks, tol=1e-8, max_iter=500, max_outer_iter=500, rng=rng)
+    result = newton(space, problem, tol=1e-8, max_iter=500, max_outer_iter=500, rng=rng)
 
     def value(V):
         F = (K + 1) @ V
@@ -591,4 +541,4 @@ def test_kernel_solution_is_a_minimum():
 )
 def test_which_problems_are_left_to_descent(shape, n_classes, descent):
     """Many weights with few rows or too many features; never the problems solved to rounding."""
-    assert multiclass_directions.suits_descent(shape, n_classes) == descent
+    assert suits_descent(shape, n_classes) == descent
