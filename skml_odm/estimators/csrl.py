@@ -7,7 +7,7 @@ import numpy as np
 from ..problems.covariance import LabelCovariance, LearnedCovariance, check_covariance
 from ..problems.rows import SeparationLoss
 from ..solvers.acceptance import accepted
-from ..solvers.row_auto import row_auto
+from ..solvers.turns import solve_rows
 from ..utils.validation import check_choice, check_real
 from .base import KernelLabelRanker
 
@@ -179,7 +179,7 @@ class CSRL(KernelLabelRanker):
     def _solve(self, X, operator, indicator, sample_weight):
         covariance = self._covariance(indicator.shape[1])
         loss = SeparationLoss(indicator, self.beta, covariance, sample_weight)
-        result = row_auto(
+        result = solve_rows(
             operator,
             self._sharing.begun(operator, loss),
             tol=self.tol,

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..features.kernels import Kernel, KernelPrecisionError, rows_times, semidefinite_part
 from ..features.lean_operator import LeanOperator
 from ..features.operators import ChunkedOperator, KernelOperator, LinearOperator
-from ..solvers.auto import EXACT_ROWS
 from ..solvers.result import relative_gap
+from ..solvers.turns import EXACT_ROWS
 from ..utils.validation import (
     check_bool,
     check_real,

@@ -5,7 +5,7 @@ import numpy as np
 from ..problems.covariance import LabelCovariance, check_covariance, label_correlations
 from ..problems.rows import BinaryLoss
 from ..solvers.acceptance import accepted
-from ..solvers.row_auto import row_auto
+from ..solvers.turns import solve_rows
 from ..utils.validation import check_choice
 from .base import KernelLabelRanker
 
@@ -154,7 +154,7 @@ class M3L(KernelLabelRanker):
         if sample_weight is not None:
             weight *= sample_weight
         loss = BinaryLoss(indicator, 1.0, LabelCovariance(n_labels, False, given), weight)
-        result = row_auto(
+        result = solve_rows(
             operator,
             self._sharing.begun(operator, loss),
             tol=self.tol,

@@ -1,7 +1,7 @@
 """mlODM: the multi-label optimal margin distribution machine (paper 000)."""
 
 from ..solvers.acceptance import accepted
-from ..solvers.choice import SOLVERS
+from ..solvers.turns import PAIR_SOLVERS
 from ..utils.validation import check_real
 from .base import KernelLabelRanker
 
@@ -119,7 +119,7 @@ class MLODM(KernelLabelRanker):
     True
     """
 
-    solvers = SOLVERS
+    solvers = PAIR_SOLVERS
     lean = True
 
     def __init__(

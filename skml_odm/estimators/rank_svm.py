@@ -1,24 +1,11 @@
 """Rank-SVM: the multi-label ranking support vector machine (paper 003, Section 5)."""
 
-from collections.abc import Callable
 from typing import Any
 
-from ..problems.pairs import HingeLoss
+from ..problems.hinge import HingeLoss, PairMultipliers
 from ..solvers.acceptance import accepted
-from ..solvers.balanced_frank_wolfe import balanced_frank_wolfe
-from ..solvers.hinge_auto import hinge_auto
-from ..solvers.multipliers import multipliers
-from ..solvers.pair_multipliers import PairMultipliers
-from ..solvers.proximal_newton import proximal_newton
+from ..solvers.turns import HINGE_SOLVERS, RANDOMISED
 from .base import KernelLabelRanker
-
-SOLVERS: dict[str, Callable] = {
-    "auto": hinge_auto,
-    "multipliers": multipliers,
-    "newton": proximal_newton,
-    "frank-wolfe": balanced_frank_wolfe,
-}
-RANDOMISED = ("auto", "multipliers")
 
 
 class RankSVM(KernelLabelRanker):
@@ -131,7 +118,7 @@ class RankSVM(KernelLabelRanker):
     True
     """
 
-    solvers = SOLVERS
+    solvers = HINGE_SOLVERS
 
     def __init__(
         self,
@@ -169,7 +156,7 @@ class RankSVM(KernelLabelRanker):
         if self.solver == "auto":
             state = PairMultipliers(loss, operator.intercept > 0.0)
             options["state"] = self._sharing.begun(operator, state)
-        result = SOLVERS[self.solver](
+        result = HINGE_SOLVERS[self.solver](
             operator,
             loss,
             tol=self.tol,

@@ -7,8 +7,8 @@ single fit is :data:`ALONE` and computes it all; a search lends its estimators a
 
 from ..features.kernels import make_kernel
 from ..problems.pairs import PairLoss
-from ..solvers.choice import minimise
 from ..solvers.multiclass_newton import newton
+from ..solvers.turns import minimise
 
 
 class Alone:

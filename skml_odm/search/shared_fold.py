@@ -4,10 +4,10 @@ from functools import cached_property
 from typing import Any
 
 from ..estimators.sharing import Alone
-from ..solvers.auto import EXACT_ROWS
 from ..solvers.features import has_few_features
 from ..solvers.multiclass_path import MultiClassPath
 from ..solvers.path import PairPath
+from ..solvers.turns import EXACT_ROWS
 
 
 class SharedFold(Alone):
@@ -106,7 +106,7 @@ class SharedFold(Alone):
         if operator.shape[0] > EXACT_ROWS:
             last = _only(self.ended, id(operator), list)
             if last and last[0].can_start(problem):
-                problem.start_from(last[0], operator)
+                problem.start_from(last[0])
             # solvers leave their solution in it
             last[:] = [problem]
         return problem

@@ -10,6 +10,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from skml_odm.problems._row_problem cimport RowProblem
 from skml_odm.utils._panel cimport add_multiple
+from skml_odm.utils._signals cimport ROWS_PER_LOOK, look_for_signals
 
 ctypedef fused index_type:
     int32_t
@@ -59,19 +60,23 @@ def sweep_dense(
     cdef double* change = product + q
     if product == NULL:
         raise MemoryError()
-    with nogil:
-        for i in range(rows.shape[0]):
-            row = rows[i]
-            for k in range(q):
-                product[k] = intercept * total[k]
-            for j in range(d):
-                add_multiple(product, &weights[j, 0], X[row, j], q)
-            surplus[row] = problem.visit(row, product, diagonal[row] + intercept, change)
-            if problem.moved:
+    try:
+        with nogil:
+            for i in range(rows.shape[0]):
+                if i % ROWS_PER_LOOK == 0:
+                    look_for_signals()
+                row = rows[i]
+                for k in range(q):
+                    product[k] = intercept * total[k]
                 for j in range(d):
-                    add_multiple(&weights[j, 0], change, X[row, j], q)
-                add_multiple(&total[0], change, 1.0, q)
-    free(product)
+                    add_multiple(product, &weights[j, 0], X[row, j], q)
+                surplus[row] = problem.visit(row, product, diagonal[row] + intercept, change)
+                if problem.moved:
+                    for j in range(d):
+                        add_multiple(&weights[j, 0], change, X[row, j], q)
+                    add_multiple(&total[0], change, 1.0, q)
+    finally:
+        free(product)
 
 
 def sweep_sparse(
@@ -85,16 +90,20 @@ def sweep_sparse(
     cdef double* change = product + q
     if product == NULL:
         raise MemoryError()
-    with nogil:
-        for i in range(rows.shape[0]):
-            row = rows[i]
-            for k in range(q):
-                product[k] = intercept * total[k]
-            for j in range(indptr[row], indptr[row + 1]):
-                add_multiple(product, &weights[indices[j], 0], data[j], q)
-            surplus[row] = problem.visit(row, product, diagonal[row] + intercept, change)
-            if problem.moved:
+    try:
+        with nogil:
+            for i in range(rows.shape[0]):
+                if i % ROWS_PER_LOOK == 0:
+                    look_for_signals()
+                row = rows[i]
+                for k in range(q):
+                    product[k] = intercept * total[k]
                 for j in range(indptr[row], indptr[row + 1]):
-                    add_multiple(&weights[indices[j], 0], change, data[j], q)
-                add_multiple(&total[0], change, 1.0, q)
-    free(product)
+                    add_multiple(product, &weights[indices[j], 0], data[j], q)
+                surplus[row] = problem.visit(row, product, diagonal[row] + intercept, change)
+                if problem.moved:
+                    for j in range(indptr[row], indptr[row + 1]):
+                        add_multiple(&weights[indices[j], 0], change, data[j], q)
+                    add_multiple(&total[0], change, 1.0, q)
+    finally:
+        free(product)

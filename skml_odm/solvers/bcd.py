@@ -6,10 +6,6 @@ panel's own small Gram matrix. An epoch so costs as much as one product K A, and
 those of plain block coordinate descent. Sparse features have no fast products: there the
 rows are visited one by one, with explicit weights Xᵀ A.
 
-A panel holds evenly spaced rows: a view of K, and a mixture of classes even where the data are
-sorted by class. The spacing changes from epoch to epoch. With the same panels every time, the rows
-of a panel stay behind the others together, which costs several times as many epochs.
-
 The intercept b would slow the descent down if it were hidden in the kernel as K + 1, for it couples
 all instances. It is a variable of its own, moved after each epoch by an approximate Newton step on
 
@@ -21,23 +17,18 @@ The price is one more term, ½‖b − Σ_i A_i‖², in the duality gap.
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ..features.landmarks import Landmarks
 from ..problems import _block
 from ..problems._pair_rows import PairRows
+from ..problems.contract import BlockLoss, check
 from . import _m3
-from .iteration import Step, finish
-from .result import TINY, Result, Trace, relative_gap
-from .row_ascent import PANEL_ROWS, LinearVisits
-
-# Panels are made with one of this many spacings of rows, chosen anew for each epoch.
-N_SPACINGS = 8
+from .iteration import finish
+from .result import Result
+from .row_ascent import LinearVisits
+from .sweeps import Epoch, PanelVisits, epochs
 
 INTERCEPT_LANDMARKS = 64
-
-# A block whose gap is below this share of what it may contribute to ``tol`` is left as it is.
-NEGLIGIBLE = 0.03
 
 
 class ExactBlocks:
@@ -67,14 +58,6 @@ class MultiplicativeBlocks:
     def sweep(self, gap, negligible, *panel):
         tol = max(1e-12, 0.01 * min(gap, 1.0))
         return _m3.sweep(*panel, *self.rows, self.first, self.multipliers, tol, self.max_updates)
-
-
-def panels(m, rng):
-    """Slices of evenly spaced rows that together make up all m rows, in random order."""
-    spacing = -(-m // PANEL_ROWS)
-    spacing += rng.randint(N_SPACINGS) if spacing > 1 else 0
-    for start in rng.permutation(min(spacing, m)):
-        yield slice(int(start), None, spacing)
 
 
 def bcd(
@@ -108,111 +91,104 @@ def bcd(
     -------
     Result
     """
-    epochs = bcd_epochs(
-        operator, loss, tol=tol, random_state=random_state, blocks=blocks, verbose=verbose
-    )
-    return finish(epochs, max_iter)
+    sweep = BlockSweep(operator, loss, blocks)
+    return finish(epochs(sweep, tol=tol, random_state=random_state, verbose=verbose), max_iter)
 
 
-def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, verbose=0):
-    """Epochs one at a time; see :mod:`.iteration` for the protocol."""
-    rng = check_random_state(random_state)
-    trace = Trace("bcd", verbose)
-    m, q = loss.shape
-    A, b, conjugate = np.zeros((m, q)), np.zeros(q), np.zeros(m)
-    met = np.zeros((m, q))
-    by_rows = operator.by_rows and blocks is ExactBlocks
-    sweep: Any = (RowSweep if by_rows else PanelSweep)(operator, loss, blocks, A, conjugate, b, met)
-    intercept_step: Any = InterceptStep(operator, loss) if operator.intercept else None
-    # Σ conjugate − ½⟨A, K A⟩ − ⟨b, Σ_i A_i⟩, followed through the blocks' gains
-    concave = 0.0
-    gap, worth_a_look, last = 1.0, tol, False
-    negligible = 0.0
-    epoch = 0
-    while not last:
-        epoch += 1
-        surplus, gain = sweep(rng, gap, negligible)
-        concave += gain
-        # The gap of each block when it was met, and that of the intercept: an estimate that runs
-        # an epoch late and only decides when to compute the true one.
-        total = A.sum(axis=0)
-        if operator.intercept:
-            surplus += 0.5 * np.sum((b - total) ** 2)
-        dual = concave + np.vdot(b, total) - 0.5 * operator.intercept * np.vdot(total, total)
-        if not np.isfinite(surplus):
-            raise FloatingPointError("the dual value is not finite")
-        previous, gap = gap, max(surplus, 0.0) / max(dual + surplus, 1e-300 * surplus, TINY)
-        negligible = NEGLIGIBLE * tol * max(dual, 0.0) / m
-        trace.add(epoch, dual + surplus, surplus)
-        if operator.intercept:
-            change = intercept_step(met, b - total)
-            b -= change
-            concave += np.vdot(change, total)
-        if gap * min(gap, previous) <= worth_a_look * previous:
-            scores, primal, difference = _certify(operator, loss, A, b, conjugate)
-            true = relative_gap(primal, difference)
-            if true <= tol:
-                break
-            # the estimate was too small, or the prediction from it: look when it is smaller by that
-            worth_a_look = min(0.9 * worth_a_look, tol * gap / true)
-        last = yield Step(gap, 2)
-    else:
-        scores, primal, difference = _certify(operator, loss, A, b, conjugate)
-    return Result(
-        coefficients=A,
-        intercept=b,
-        scores=scores,
-        primal=primal,
-        difference=difference,
-        n_iter=epoch,
-        converged=relative_gap(primal, difference) <= tol,
-        trace=trace.entries,
-    )
+class BlockSweep:
+    """Visit the blocks of all rows once, then move the intercept."""
 
+    name = "bcd"
 
-class PanelSweep:
-    """Visit all rows once, panel by panel; returns the gap of the rows as met, and the dual gain.
-
-    A, the rows' shares of the dual value, and the scores with which rows were met are kept up to
-    date; b is what scores have beyond K A.
-    """
-
-    def __init__(self, operator, loss, blocks, A, conjugate, b, met):
-        self.operator, self.blocks = operator, blocks(loss)
-        self.A, self.conjugate, self.b, self.met = A, conjugate, b, met
-        self.current = operator.follow(A)
+    def __init__(self, operator, loss, blocks=ExactBlocks):
+        check(loss, BlockLoss, "bcd")
+        self.operator, self.loss = operator, loss
+        self.n_rows, q = loss.shape
+        self.A, self.b = np.zeros(loss.shape), np.zeros(q)
+        # each row's share of the dual value, and the scores with which it was met
+        self.conjugate, self.met = np.zeros(self.n_rows), np.zeros(loss.shape)
+        by_rows = operator.by_rows and blocks is ExactBlocks
+        self.visits: Any = BlocksByRow(self) if by_rows else BlocksByPanel(self, blocks(loss))
+        self.step = InterceptStep(operator, loss) if operator.intercept else None
+        # Σ conjugate − ½⟨A, K A⟩ − ⟨b, Σ_i A_i⟩, followed through the blocks' gains
+        self.concave = 0.0
 
     def __call__(self, rng, gap, negligible):
-        surplus = gain = 0.0
-        for rows in panels(len(self.A), rng):
-            scores = self.current.scores(rows)
-            scores += self.b
-            self.met[rows] = scores
-            before = self.A[rows].copy()
+        surplus, gain = self.visits(rng, gap, negligible)
+        self.concave += gain
+        total = self.A.sum(axis=0)
+        intercept = self.operator.intercept
+        dual = self.concave + np.vdot(self.b, total) - 0.5 * intercept * np.vdot(total, total)
+        if self.step is not None:
+            residual = self.b - total
+            surplus += 0.5 * np.vdot(residual, residual)
+            if np.isfinite(surplus):
+                change = self.step(self.met, residual)
+                self.b -= change
+                self.concave += np.vdot(change, total)
+        return Epoch(surplus, dual, self.visits.n_products)
+
+    def certificate(self):
+        A, b = self.A, self.b
+        scores = self.operator.product(A)
+        total = A.sum(axis=0)
+        dual = self.conjugate.sum() - 0.5 * np.vdot(A, scores)
+        if self.operator.intercept:
+            # the product has the intercept Σ_i A_i; the descent has moved on to b
+            scores += b - total
+        quadratic = 0.5 * (np.vdot(A, scores) + np.vdot(b, b - total))
+        primal = self.loss.evaluate(scores)[0] + quadratic
+        return Result(
+            coefficients=A,
+            intercept=b,
+            scores=scores,
+            primal=primal,
+            difference=primal - dual,
+            n_iter=0,
+            converged=False,
+        )
+
+
+class BlocksByPanel:
+    """Visit all rows once, panel by panel: their gap when they were met, and the dual gain."""
+
+    n_products = 2
+
+    def __init__(self, sweep, blocks):
+        self.sweep, self.blocks = sweep, blocks
+        self.visits = PanelVisits(sweep.operator, sweep.A)
+
+    def __call__(self, rng, gap, negligible):
+        sweep, surplus, gain = self.sweep, 0.0, 0.0
+        for panel in self.visits(rng):
+            scores = panel.scores + sweep.b
+            sweep.met[panel.rows] = scores
             panel_surplus, panel_gain = self.blocks.sweep(
                 gap,
                 negligible,
-                rng.permutation(len(before)),
-                rows.start,
-                rows.step,
-                self.operator.gram(rows),
+                panel.order,
+                panel.rows.start,
+                panel.rows.step,
+                panel.gram,
                 np.ascontiguousarray(scores.T),
-                self.A,
-                self.conjugate,
+                sweep.A,
+                sweep.conjugate,
             )
-            self.current.changed(rows, before)
             surplus += panel_surplus
             gain += panel_gain
         return surplus, gain
 
 
-class RowSweep:
+class BlocksByRow:
     """The same for sparse features and exact blocks, row by row."""
 
-    def __init__(self, operator, loss, blocks, A, conjugate, b, met):
-        self.rows = PairRows(A, conjugate, met, b, *blocks(loss).rows)
-        self.visits = LinearVisits(operator.with_intercept(0.0), A, self.rows)
-        self.surplus = np.zeros(len(A))
+    n_products = 1
+
+    def __init__(self, sweep):
+        loss = sweep.loss.rows(slice(None))
+        self.rows = PairRows(sweep.A, sweep.conjugate, sweep.met, sweep.b, *loss)
+        self.visits = LinearVisits(sweep.operator.with_intercept(0.0), sweep.A, self.rows)
+        self.surplus = np.zeros(sweep.n_rows)
 
     def __call__(self, rng, gap, negligible):
         before, self.rows.negligible = self.rows.dual, negligible
@@ -247,15 +223,3 @@ class InterceptStep:
             self.response = self.landmarks.constant_response(self.modes.values)
         step = self.modes.split(residual) / (1.0 + self.response)
         return self.length * self.modes.join(step)
-
-
-def _certify(operator, loss, A, b, conjugate):
-    """Scores, primal value and duality gap of the current coefficients, all computed anew."""
-    scores = operator.product(A)
-    total = A.sum(axis=0)
-    dual = conjugate.sum() - 0.5 * np.vdot(A, scores)
-    if operator.intercept:
-        # the product has the intercept Σ_i A_i; the descent has moved on to b
-        scores += b - total
-    primal = loss.evaluate(scores)[0] + 0.5 * (np.vdot(A, scores) + np.vdot(b, b - total))
-    return scores, primal, primal - dual

@@ -30,8 +30,8 @@ from scipy import sparse
 from ..features.kernels import row_slices, squared_norms
 from ..problems._classes import Blocks
 from ._multiclass_sweeps import sweep_dense, sweep_panel, sweep_sparse
-from .bcd import panels
 from .result import Result, Trace, relative_gap
+from .sweeps import panels
 
 # Multiplications done by one compiled call, about, so that Ctrl-C is noticed soon.
 WORK_PER_CALL = 50_000_000

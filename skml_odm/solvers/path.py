@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .auto import EXACT_ROWS, auto
 from .iteration import conclude
 from .newton import KAPPA, directions, dual_point, dual_value, newton_steps
 from .reduced import best_combination
 from .result import Result, relative_gap
+from .turns import EXACT_ROWS, solve_pairs
 
 # Solutions in memory: at most so many bytes, but always a few.
 MEMORY = 2**26
@@ -122,7 +122,7 @@ class PairPath:
         self.serial = -1
 
     def minimise(self, loss, *, tol, max_iter, random_state=None, verbose=0):
-        """Solve a problem to a relative duality gap of ``tol``; as ``auto``."""
+        """Solve a problem to a relative duality gap of ``tol``; as ``solve_pairs``."""
         options = {"tol": tol, "max_iter": max_iter, "random_state": random_state}
         if not self.begun and loss.shape[0] > EXACT_ROWS:
             self.begun = True
@@ -157,7 +157,9 @@ class PairPath:
                 self._remember(loss, result, tol)
                 # callers may turn their result into another problem's
                 return replace(result)
-        return auto(self.operator, loss, max_iter=max_iter, random_state=random_state, **options)
+        return solve_pairs(
+            self.operator, loss, max_iter=max_iter, random_state=random_state, **options
+        )
 
     def _from_start(self, loss, start, max_iter, options):
         """Newton's method from known coefficients and scores; None if it fails."""

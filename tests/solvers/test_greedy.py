@@ -10,10 +10,10 @@ from skml_odm import MLODM, RankCVM, RankLSVM
 from skml_odm.features.operators import KernelOperator
 from skml_odm.problems.pairs import PairLoss
 from skml_odm.solvers import greedy as module
-from skml_odm.solvers.auto import auto
 from skml_odm.solvers.frank_wolfe import first_point
 from skml_odm.solvers.greedy import Multiple, greedy, suits_greedy
 from skml_odm.solvers.newton import newton
+from skml_odm.solvers.turns import solve_pairs as auto
 
 
 def start_of(operator, loss):

@@ -9,11 +9,11 @@ from skml_odm.features.kernels import Kernel
 from skml_odm.features.lean_operator import LeanOperator
 from skml_odm.features.operators import KernelOperator
 from skml_odm.problems.pairs import PairLoss
-from skml_odm.solvers.auto import auto
 from skml_odm.solvers.bcd import bcd
 from skml_odm.solvers.lean import LeanDirection, SketchPreconditioner, affordable_rank
 from skml_odm.solvers.newton import directions, newton
 from skml_odm.solvers.sketch import Sketch, bound
+from skml_odm.solvers.turns import solve_pairs as auto
 
 
 def problem(seed, largest=150):
