@@ -16,7 +16,7 @@ from .covariance import ROUNDING
 from .pairs import LabelPairs, Modes
 
 # The biases that a penalty must allow, where the loss asks for margins of 1.
-REACH = 100.0
+REACH = 10.0
 
 
 class HingeLoss(LabelPairs):

@@ -28,10 +28,10 @@ from .proximal import HingeRounds, RowRounds, proximal_newton, proximal_steps
 from .row_ascent import RowSweep
 from .sweeps import epochs
 
-# Descent is slow when it needs more work than this, in products K V, at the rate of a window of
-# epochs. A method of Newton's type typically needs less, and this is its first share.
+# A solver is slow when it needs more work than this, in products K V, at the rate of a window of
+# steps. This is also the first share of a method of Newton's type: a typical problem takes less.
 TURN = 100
-WINDOW = 5
+WINDOW = 15
 
 # Problems of so few rows are solved to rounding.
 EXACT_ROWS = 64
@@ -148,43 +148,43 @@ def take_turns(descent, newton, *, tol, max_iter):
     Parameters
     ----------
     descent, newton : generator
-        Their steps; see :mod:`.iteration`. Descent has its turn until it is slow, or for as much
-        work as the other has had.
+        Their steps; see :mod:`.iteration`. A turn ends when the solver is slow and has had its
+        share: nothing for the first turn of descent, then twice the work of the turn before.
     tol : float
         Relative duality gap to reach.
     max_iter : int
         Steps of both at most.
     """
-    runners = Runner(descent), Runner(newton)
-    current, other = runners
+    runners = current, other = Runner(descent), Runner(newton)
     spent = share = 0.0
     for _ in range(max_iter):
         spent += current.advance()
-        if current.converged:
+        if current.converged or not (current.running or other.running):
             break
-        is_first = current is runners[0]
-        is_over = spent >= share and (not is_first or is_slow(current.steps, tol))
-        if not current.running or is_over:
-            if is_first:
+        is_over = spent >= share and is_slow(current.steps, tol)
+        if other.running and (is_over or not current.running):
+            if current is runners[0]:
                 share = max(TURN, 2.0 * spent)
-            if other.running:
-                current, other, spent = other, current, 0.0
-            elif not current.running:
-                break
+            current, other, spent = other, current, 0.0
     return _best_of(runners, tol)
 
 
 def is_slow(steps, tol):
-    """Whether descent would take longer than its turn, at the rate of its last steps."""
+    """Whether a solver would take longer than its turn, at the rate of its last steps.
+
+    The fewer steps there have been, the clearer they must tell so.
+    """
     # an intercept that overshoots makes gaps go up and down
     lowest = list(itertools.accumulate((step.gap for step in steps), min))[-WINDOW:]
-    if len(lowest) < WINDOW or lowest[-1] <= tol:
+    n_steps = len(lowest)
+    if n_steps < 2 or lowest[-1] <= tol:
         return False
     if lowest[-1] >= lowest[0]:
-        return True
-    rate = math.log(lowest[0] / lowest[-1]) / (WINDOW - 1)
-    cost = sum(step.n_products for step in steps[-WINDOW:]) / WINDOW
-    return cost * math.log(lowest[-1] / tol) > TURN * rate
+        return n_steps == WINDOW
+    rate = math.log(lowest[0] / lowest[-1]) / (n_steps - 1)
+    cost = sum(step.n_products for step in steps[-WINDOW:]) / n_steps
+    products_left = cost * math.log(lowest[-1] / tol) / rate
+    return products_left * n_steps > TURN * WINDOW
 
 
 class Runner:

@@ -119,14 +119,17 @@ def test_auto_hands_over_to_newton():
         ([0.954, 0.808, 0.615, 0.446, 0.312], False),
         ([1.195, 0.992, 0.300, 0.089, 0.021], False),
         ([1.14, 0.135, 0.0485, 0.00899, 0.00652], False),
-        # a wide kernel, large C: more than 150
+        # wide kernels, large C: more than 150
+        ([0.994, 0.983], True),
+        ([0.999, 0.995], True),
         ([0.973, 0.936, 0.900, 0.869, 0.836], True),
     ],
 )
 def test_auto_gives_up_descent_that_is_slow_and_no_other(gaps, slow):
     steps = [Step(gap, 2) for gap in gaps]
     told = [is_slow(steps[:n], 1e-3) for n in range(1, len(gaps) + 1)]
-    assert told == [False] * (len(gaps) - 1) + [slow]
+    assert told[-1] == slow
+    assert slow or not any(told)
 
 
 def test_iterations_are_bounded_and_the_gap_still_true():
