@@ -55,7 +55,7 @@ cdef class HingePairs:
         return 0 < self.n_relevant[i] < self.order.shape[1] and self.weight[i] > 0.0
 
     def value(self, const double[:, ::1] scores, double[:, ::1] coefficients):
-        """Return Σ_i c_i Σ_kl (1 − f_ik + f_il)₊; write A with all α at c_i where f_ik − f_il < 1."""
+        """Return Σ_i c_i Σ_kl (1 − f_ik + f_il)₊; write A of α = c_i wherever f_ik − f_il < 1."""
         cdef Py_ssize_t q = scores.shape[1], i, a, b, k, other, p
         cdef double total = 0.0, row, slack, c
         with nogil:
