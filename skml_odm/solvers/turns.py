@@ -28,9 +28,10 @@ from .proximal import HingeRounds, RowRounds, proximal_newton, proximal_steps
 from .row_ascent import RowSweep
 from .sweeps import epochs
 
-# A solver is slow when it needs more work than this, in products K V, at the rate of a window of
-# steps. This is also the first share of a method of Newton's type: a typical problem takes less.
-TURN = 100
+# The work of a method of Newton's type on a typical problem, in products K V: for a smooth loss and
+# for one with corners. A solver is slow when it needs more, at the rate of a window of steps.
+SMOOTH_WORK = 100
+CORNER_WORK = 200
 WINDOW = 15
 
 # Problems of so few rows are solved to rounding.
@@ -54,6 +55,7 @@ def solve_pairs(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
     return take_turns(
         epochs(sweep, random_state=random_state, **options),
         newton_steps(operator, loss, **options),
+        work=SMOOTH_WORK,
         tol=tol,
         max_iter=max_iter,
     )
@@ -108,7 +110,7 @@ def _solve_with_corners(sweep, rounds, operator, problem, tol, max_iter, random_
 
     check(problem, SmoothableLoss, "auto")
     if problem.shape[0] > EXACT_ROWS:
-        return take_turns(descent(), proximal(tol), tol=tol, max_iter=max_iter)
+        return take_turns(descent(), proximal(tol), work=CORNER_WORK, tol=tol, max_iter=max_iter)
     result = finish(proximal(min(tol, EXACT)), max_iter)
     if result.gap > tol and result.n_iter < max_iter:
         # rounding has stopped it: multipliers so large are for sweeps, however many
@@ -142,7 +144,7 @@ def newton_to_rounding(operator, loss, *, tol, max_iter, start=None, verbose=0):
     return result
 
 
-def take_turns(descent, newton, *, tol, max_iter):
+def take_turns(descent, newton, *, work, tol, max_iter):
     """Run two solvers of one problem until one of them is done, and return the better result.
 
     Parameters
@@ -150,6 +152,8 @@ def take_turns(descent, newton, *, tol, max_iter):
     descent, newton : generator
         Their steps; see :mod:`.iteration`. A turn ends when the solver is slow and has had its
         share: nothing for the first turn of descent, then twice the work of the turn before.
+    work : float
+        What a turn of the second method takes at least, in products K V.
     tol : float
         Relative duality gap to reach.
     max_iter : int
@@ -161,16 +165,16 @@ def take_turns(descent, newton, *, tol, max_iter):
         spent += current.advance()
         if current.converged or not (current.running or other.running):
             break
-        is_over = spent >= share and is_slow(current.steps, tol)
+        is_over = spent >= share and is_slow(current.steps, work, tol)
         if other.running and (is_over or not current.running):
             if current is runners[0]:
-                share = max(TURN, 2.0 * spent)
+                share = max(work, 2.0 * spent)
             current, other, spent = other, current, 0.0
     return _best_of(runners, tol)
 
 
-def is_slow(steps, tol):
-    """Whether a solver would take longer than its turn, at the rate of its last steps.
+def is_slow(steps, work, tol):
+    """Whether a solver would take more work than this, at the rate of its last steps.
 
     The fewer steps there have been, the clearer they must tell so.
     """
@@ -180,11 +184,11 @@ def is_slow(steps, tol):
     if n_steps < 2 or lowest[-1] <= tol:
         return False
     if lowest[-1] >= lowest[0]:
-        return n_steps == WINDOW
+        return True
     rate = math.log(lowest[0] / lowest[-1]) / (n_steps - 1)
     cost = sum(step.n_products for step in steps[-WINDOW:]) / n_steps
     products_left = cost * math.log(lowest[-1] / tol) / rate
-    return products_left * n_steps > TURN * WINDOW
+    return products_left * n_steps > work * WINDOW
 
 
 class Runner:

@@ -11,7 +11,7 @@ from skml_odm.problems.pairs import PairLoss
 from skml_odm.solvers.bcd import MultiplicativeBlocks, bcd
 from skml_odm.solvers.iteration import Step
 from skml_odm.solvers.newton import newton
-from skml_odm.solvers.turns import is_slow, solve_pairs
+from skml_odm.solvers.turns import SMOOTH_WORK, is_slow, solve_pairs
 
 EXACT = {"newton": newton, "auto": solve_pairs}
 FIRST_ORDER = {"bcd": bcd, "m3": partial(bcd, blocks=MultiplicativeBlocks)}
@@ -127,7 +127,7 @@ def test_auto_hands_over_to_newton():
 )
 def test_auto_gives_up_descent_that_is_slow_and_no_other(gaps, slow):
     steps = [Step(gap, 2) for gap in gaps]
-    told = [is_slow(steps[:n], 1e-3) for n in range(1, len(gaps) + 1)]
+    told = [is_slow(steps[:n], SMOOTH_WORK, 1e-3) for n in range(1, len(gaps) + 1)]
     assert told[-1] == slow
     assert slow or not any(told)
 
