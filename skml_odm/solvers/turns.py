@@ -78,9 +78,8 @@ def solve_hinge(
     """
     if state is None:
         state = PairMultipliers(loss, operator.intercept > 0.0)
-    return _solve_with_corners(
-        MultiplierSweep, HingeRounds, operator, state, tol, max_iter, random_state, verbose
-    )
+    options = {"tol": tol, "max_iter": max_iter, "random_state": random_state, "verbose": verbose}
+    return _solve_with_corners(operator, state, MultiplierSweep, HingeRounds, **options)
 
 
 def solve_rows(operator, problem, *, tol, max_iter, random_state=None, verbose=0):
@@ -89,12 +88,11 @@ def solve_rows(operator, problem, *, tol, max_iter, random_state=None, verbose=0
     Parameters and result as in ``row_ascent``; ``max_iter`` bounds the sum of epochs and Newton
     steps.
     """
-    return _solve_with_corners(
-        RowSweep, RowRounds, operator, problem, tol, max_iter, random_state, verbose
-    )
+    options = {"tol": tol, "max_iter": max_iter, "random_state": random_state, "verbose": verbose}
+    return _solve_with_corners(operator, problem, RowSweep, RowRounds, **options)
 
 
-def _solve_with_corners(sweep, rounds, operator, problem, tol, max_iter, random_state, verbose):
+def _solve_with_corners(operator, problem, sweep, rounds, *, tol, max_iter, random_state, verbose):
     """Sweeps and proximal steps on a problem that keeps its multipliers."""
 
     def proximal(inner_tol):
