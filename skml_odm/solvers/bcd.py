@@ -182,7 +182,7 @@ class BlocksByPanel:
 class BlocksByRow:
     """The same for sparse features and exact blocks, row by row."""
 
-    n_products = 1
+    n_products = 2
 
     def __init__(self, sweep):
         loss = sweep.loss.rows(slice(None))

@@ -28,7 +28,7 @@ MOST_STEPS = 30
 SHARE = 0.1
 
 # Rounds at most that bring neither the gap nor the primal value down by a tenth.
-MAX_IDLE = 10
+MAX_IDLE = 30
 
 # ρ of a problem with biases, relative to the diagonal of K.
 RHO = 100.0

@@ -30,7 +30,7 @@ from .sweeps import epochs
 
 # The work of a method of Newton's type on a typical problem, in products K V: for a smooth loss and
 # for one with corners. A solver is slow when it needs more, at the rate of a window of steps.
-SMOOTH_WORK = 100
+SMOOTH_WORK = 60
 CORNER_WORK = 200
 WINDOW = 15
 
