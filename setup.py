@@ -37,7 +37,6 @@ MODULES = [
     "skml_odm.problems._confidence_loss",
     "skml_odm.solvers._confidence",
     "skml_odm.problems._hinge",
-    "skml_odm.problems._proximal_hinge",
     "skml_odm.solvers._frank_wolfe",
     "skml_odm.solvers._binary_svm",
     "skml_odm.problems._row_problem",

@@ -17,9 +17,9 @@ from skml_odm.estimators.rank_cvm import lowest_vertex, scaled
 from skml_odm.features.kernels import gaussian_kernel
 from skml_odm.features.operators import KernelOperator
 from skml_odm.problems.pairs import PairLoss
-from skml_odm.solvers.auto import auto
 from skml_odm.solvers.frank_wolfe import frank_wolfe, frank_wolfe_steps
 from skml_odm.solvers.iteration import conclude
+from skml_odm.solvers.turns import solve_pairs as auto
 
 from .data import load_as_in_paper
 from .explicit_cvm import fit_explicit_cvm

@@ -15,9 +15,8 @@ from skmultilearn.base import MLClassifierBase
 
 from ..decisions.thresholds import check_threshold, make_threshold
 from ..problems.pairs import PairLoss
-from ..solvers.choice import minimise
 from ..solvers.result import Result
-from ..solvers.row_auto import row_auto
+from ..solvers.turns import minimise, solve_rows
 from ..utils.types import ArrayLike, Matrix, NDArray, Self, csr_matrix
 from ..utils.validation import (
     POSITIVE,
@@ -300,7 +299,7 @@ class RowLossRanker(KernelLabelRanker):
     covariance: Any
 
     def minimise(self, prepared, **options):
-        return row_auto(prepared.operator, prepared.problem, **options)
+        return solve_rows(prepared.operator, prepared.problem, **options)
 
     def accept(self, prepared, result):
         found = super().accept(prepared, result)

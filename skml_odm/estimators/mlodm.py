@@ -1,6 +1,6 @@
 """mlODM: the multi-label optimal margin distribution machine (paper 000)."""
 
-from ..solvers.choice import SOLVERS
+from ..solvers.turns import PAIR_SOLVERS
 from ..utils.validation import SHARE, one_of
 from .base import PairLossRanker
 from .shared_docs import estimator_docs
@@ -65,7 +65,7 @@ class MLODM(PairLossRanker):
     {example}
     """
 
-    solvers = tuple(SOLVERS)
+    solvers = tuple(PAIR_SOLVERS)
     checks = PairLossRanker.checks | {"theta": SHARE, "mu": SHARE, "solver": one_of(*solvers)}
 
     def __init__(

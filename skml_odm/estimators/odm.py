@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from ..problems.pairs import PairLoss
-from ..solvers.choice import minimise
+from ..solvers.turns import minimise
 from .classifier import KernelClassifier, shares
 from .shared_docs import estimator_docs
 

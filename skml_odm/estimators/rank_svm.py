@@ -1,24 +1,10 @@
 """Rank-SVM: the multi-label ranking support vector machine (paper 003, Section 5)."""
 
-from collections.abc import Callable
-
-from ..problems.pairs import HingeLoss
-from ..solvers.balanced_frank_wolfe import balanced_frank_wolfe
-from ..solvers.hinge_auto import hinge_auto
-from ..solvers.multipliers import multipliers
-from ..solvers.pair_multipliers import PairMultipliers
-from ..solvers.proximal_newton import proximal_newton
+from ..problems.hinge import HingeLoss, PairMultipliers
+from ..solvers.turns import HINGE_SOLVERS, RANDOMISED
 from ..utils.validation import one_of
 from .base import KernelLabelRanker
 from .shared_docs import estimator_docs
-
-SOLVERS: dict[str, Callable] = {
-    "auto": hinge_auto,
-    "multipliers": multipliers,
-    "newton": proximal_newton,
-    "frank-wolfe": balanced_frank_wolfe,
-}
-RANDOMISED = ("auto", "multipliers")
 
 
 @estimator_docs()
@@ -88,7 +74,7 @@ class RankSVM(KernelLabelRanker):
     {example}
     """
 
-    solvers = tuple(SOLVERS)
+    solvers = tuple(HINGE_SOLVERS)
     checks = KernelLabelRanker.checks | {"solver": one_of(*solvers)}
 
     def make_problem(self, prepared):
@@ -101,7 +87,7 @@ class RankSVM(KernelLabelRanker):
             options["state"] = state
         if self.solver not in RANDOMISED:
             del options["random_state"]
-        return SOLVERS[self.solver](prepared.operator, state.loss, **options)
+        return HINGE_SOLVERS[self.solver](prepared.operator, state.loss, **options)
 
     def value_at_zero(self, prepared):
         return prepared.problem.loss.at_zero

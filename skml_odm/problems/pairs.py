@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from . import _hinge
 from ._block import proximal_points
 from ._pair_loss import Pairs
 
@@ -71,29 +70,6 @@ class LabelPairs:
     def _row_chunks(self):
         """Consecutive row ranges with a bounded number of pairs each."""
         return chunks(np.cumsum(self.n_pairs), PAIRS_PER_CALL)
-
-
-class HingeLoss(LabelPairs):
-    """L(F) = Σ_i c_i Σ_{k∈Y_i, l∈N_i} (1 − f_ik + f_il)₊; parameters as in ``LabelPairs``."""
-
-    @property
-    def at_zero(self):
-        """L(0)."""
-        return float(self.weight @ self.n_pairs)
-
-    def evaluate(self, scores):
-        """Return L(scores) and its gradient coefficients, those of pairs with margin 1 zero."""
-        gradient = np.empty(self.shape)
-        value = 0.0
-        for rows in self._row_chunks:
-            value += _hinge.vertex(
-                scores[rows],
-                self.order[rows],
-                self.n_relevant[rows],
-                self.weight[rows],
-                gradient[rows],
-            )
-        return value, gradient
 
 
 class PairLoss(LabelPairs):

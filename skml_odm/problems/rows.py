@@ -1,11 +1,40 @@
-"""The losses that ``row_ascent`` minimises, with their certificates."""
+"""Losses that couple the labels of a row and nothing else, with multipliers on the labels.
+
+With label covariances Θ, a kernel K and coefficients A (m × q), A = sign · multipliers,
+
+    D = K A Θ / β,        primal  ½ ⟨A, D⟩ + Σ_i loss_i(D_i),        dual  Σ |A| − ½ ⟨A, D⟩.
+
+Where Θ is learned, primal and dual value both contain ½α‖R − I‖², with the R that is best for A.
+Their difference is then the gap of the saddle point problem over R and A.
+
+The smoothed loss has −½ Σ w (m − m⁰)² / c added to the dual around given multipliers m⁰, c the
+row's weight: the multipliers of scores with residuals r are the projection of m⁰ + c r / w onto
+their bounds. With Θ/β = L Lᵀ, coefficients Ã = A L and F̃ = K Ã the scores are D = F̃ Lᵀ, and the
+quadratic term is ½⟨Ã, F̃⟩: in these coordinates it is a problem for Newton's method.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
-from ..solvers.result import FULL, Result
 from ._binary_rows import BinaryRows
 from ._covariance_rows import CovarianceRows
 from ._separation import SeparationRows, project_rows
+from .covariance import ROUNDING
+from .pairs import Modes
+
+TINY = np.finfo(np.float64).tiny
+
+
+class RowValues(NamedTuple):
+    """A model, as coefficients with scores K · coefficients, and what its objectives are."""
+
+    coefficients: np.ndarray
+    scores: np.ndarray
+    primal: float
+    difference: float
+    """Primal minus dual value."""
 
 
 class RowLoss:
@@ -27,7 +56,7 @@ class RowLoss:
     coefficients : ndarray of shape (m, q)
         A; zero at first.
     matrix, between_labels : ndarray
-        R and Θ; where they are learned, those of the coefficients that were certified last.
+        R and Θ; where they are learned, those of the coefficients that were evaluated last.
     rows : RowProblem
         The rows' problems in compiled code, which change A, and Θ where it is learned.
     """
@@ -35,6 +64,7 @@ class RowLoss:
     def __init__(self, indicator, beta, covariance, sample_weight=None):
         m = len(indicator)
         self.indicator = indicator
+        self.shape = indicator.shape
         self.sides = indicator, ~indicator
         self.sign = np.where(indicator, 1.0, -1.0)
         self.weight = np.ones(m) if sample_weight is None else sample_weight
@@ -49,7 +79,7 @@ class RowLoss:
     def copy(self):
         """The same problem at the same coefficients, to be solved independently."""
         twin = type(self)(self.indicator, self.beta, self.covariance, self.weight)
-        twin.coefficients[:] = self.coefficients
+        twin.start_from(self)
         return twin
 
     def can_start(self, other):
@@ -59,11 +89,11 @@ class RowLoss:
         )
         return same and bool(np.isfinite(self.coefficients.sum()))
 
-    def start_from(self, other, operator):
+    def start_from(self, other):
         """Begin where another problem of the same rows and labels has ended.
 
         What is at a bound stays there; the other multipliers grow with β, which leaves the scores
-        as they are.
+        as they are. A problem that does not start at zero is to be evaluated first.
         """
         multipliers = np.abs(other.coefficients)
         wider = np.divide(
@@ -72,38 +102,20 @@ class RowLoss:
         multipliers *= np.where(other.full(multipliers), wider[:, None], self.beta / other.beta)
         self.project(multipliers)
         np.multiply(self.sign, multipliers, out=self.coefficients)
-        # what compiled code follows belongs to the coefficients
-        self.certify(operator)
 
     @property
     def at_zero(self):
         """The primal value of zero coefficients; R is then as close to I as it gets."""
-        return self._worst(np.ones(self.indicator.shape)).sum()
+        return self._worst(np.ones(self.shape)).sum()
 
     @property
     def covariance_at_zero(self):
         """R that goes with zero coefficients."""
         return self.covariance.matrix(np.zeros(self.between_labels.shape))
 
-    def dual_value(self, total, gram):
-        """The dual value of coefficients A with Σ|A| and Aᵀ K A."""
-        matrix = self.covariance.matrix(gram)
-        quadratic = np.vdot(gram, self.covariance.between_labels(matrix)) / self.beta
-        return total - 0.5 * quadratic + self.covariance.penalty(matrix)
-
-    def value_of(self, operator, coefficients, half):
-        """A Result for any coefficients Ã with scores K Ã Lᵀ, L Lᵀ = Θ/β; its dual value is 0."""
-        products = operator.product(coefficients)
-        scores = products @ half.T
-        worst = self._worst(1.0 - self.sign * scores).sum()
-        primal = worst + 0.5 * np.vdot(coefficients, products)
-        primal += self.covariance.penalty(self.matrix)
-        return self._result(operator, coefficients @ half.T, scores, primal, primal)
-
-    def certify(self, operator):
-        """A Result for the present coefficients, everything computed anew."""
+    def evaluate(self, products):
+        """RowValues of the present coefficients, given K A; R and Θ become those of A."""
         A = self.coefficients
-        products = operator.product(A)
         self.matrix = self.covariance.matrix(A.T @ products)
         # what compiled code has followed so far starts anew, without its rounding
         self.between_labels[:] = self.covariance.between_labels(self.matrix)
@@ -115,19 +127,52 @@ class RowLoss:
         difference = np.sum(worst - np.sum(np.abs(A) * residuals, axis=1))
         primal = worst.sum() + 0.5 * np.vdot(A, scores) + self.covariance.penalty(self.matrix)
         self.rows.dual = primal - difference
-        return self._result(operator, _without_rounding(A, weights), scores, primal, difference)
+        return RowValues(_without_rounding(A, weights), scores, primal, difference)
 
-    def _result(self, operator, coefficients, scores, primal, difference):
-        return Result(
-            coefficients=coefficients,
-            intercept=operator.intercept * coefficients.sum(axis=0),
-            scores=scores,
-            primal=primal,
-            difference=difference,
-            n_iter=0,
-            converged=False,
-            covariance=self.matrix,
-        )
+    def half(self):
+        """L with L Lᵀ = Θ/β, square and, where Θ is, invertible."""
+        values, vectors = np.linalg.eigh(self.between_labels / self.beta)
+        return vectors * np.sqrt(np.maximum(values, 0.0))
+
+    def values_of(self, coefficients, products, half):
+        """RowValues of any coefficients Ã, given K Ã, without a dual value."""
+        scores = products @ half.T
+        primal = self._worst(1.0 - self.sign * scores).sum()
+        primal += 0.5 * np.vdot(coefficients, products) + self.covariance.penalty(self.matrix)
+        return RowValues(coefficients @ half.T, scores, primal, primal)
+
+    def dual_value(self, total, gram):
+        """The dual value of coefficients A with Σ|A| and Aᵀ K A."""
+        matrix = self.covariance.matrix(gram)
+        quadratic = np.vdot(gram, self.covariance.between_labels(matrix)) / self.beta
+        return total - 0.5 * quadratic + self.covariance.penalty(matrix)
+
+    def move(self, following, product):
+        """Take over new coefficients; ``product`` maps V to K V.
+
+        They are the solution for a fixed covariance. If that is learned, the coefficients move
+        towards them as far as the dual value rises.
+        """
+        A = self.coefficients
+        if self.covariance.is_learned:
+            step = following - A
+            products, change = product(A), product(step)
+            gram, cross, square = A.T @ products, A.T @ change, step.T @ change
+            total, growth = np.abs(A).sum(), np.abs(following).sum() - np.abs(A).sum()
+
+            def fall(t):
+                return -self.dual_value(
+                    total + t * growth, gram + t * (cross + cross.T) + t * t * square
+                )
+
+            found = minimize_scalar(fall, bounds=(0.0, 1.0), method="bounded")
+            t = min((0.0, found.x, 1.0), key=fall)
+            following = following if t == 1.0 else A + t * step
+        A[:] = following
+
+    def smoothed(self, width, half):
+        """The loss smoothed around the present coefficients, in the coordinates of L."""
+        return SmoothRows(self, half, width)
 
 
 def _without_rounding(A, weights):
@@ -163,7 +208,7 @@ class SeparationLoss(RowLoss):
         result = np.zeros(multipliers.shape, dtype=bool)
         for side in self.sides:
             sums = np.where(side, multipliers, 0.0).sum(axis=1)
-            result |= side & (sums >= FULL * self.weight)[:, None]
+            result |= side & (sums >= (1.0 - ROUNDING) * self.weight)[:, None]
         return result
 
     def _worst(self, residuals):
@@ -189,7 +234,78 @@ class BinaryLoss(RowLoss):
 
     def full(self, multipliers):
         """Which multipliers are at their bounds."""
-        return multipliers >= FULL * self.weight[:, None]
+        return multipliers >= (1.0 - ROUNDING) * self.weight[:, None]
 
     def _worst(self, residuals):
         return self.weight * np.maximum(residuals, 0.0).sum(axis=1)
+
+
+class SmoothRows:
+    """The smoothed loss around a problem's coefficients, in the coordinates F̃.
+
+    Attributes
+    ----------
+    multipliers : ndarray of shape (m, q)
+        Those of the scores that were evaluated last.
+    """
+
+    def __init__(self, problem, half, width):
+        self.problem, self.half, self.shape = problem, half, problem.shape
+        self.centre = np.abs(problem.coefficients)
+        self.reach = problem.weight[:, None] / width
+
+    def evaluate(self, scores):
+        """Return the loss and its gradient coefficients."""
+        residuals, self.multipliers, _, _ = self._at(scores)
+        value = np.vdot(self.multipliers, residuals) - self.distance()
+        return value, (self.problem.sign * self.multipliers) @ self.half
+
+    def distance(self):
+        """½ Σ w (m − m⁰)² / c for the scores that were evaluated last."""
+        moved = self.multipliers - self.centre
+        return 0.5 * np.sum(moved * moved / np.maximum(self.reach, TINY))
+
+    def curvature(self, scores):
+        """The Hessian at ``scores``."""
+        _, _, free, held = self._at(scores)
+        return RowCurvature(free * self.reach, held, self.problem.sides, self.half)
+
+    def _at(self, scores):
+        """Residuals, multipliers, which of these are free, and which of their sums are held."""
+        residuals = 1.0 - self.problem.sign * (scores @ self.half.T)
+        multipliers = self.centre + self.reach * residuals
+        return residuals, multipliers, *self.problem.project(multipliers)
+
+
+class RowCurvature:
+    """The Hessian of the smoothed loss: c/w on free labels, less their mean where a sum is held."""
+
+    def __init__(self, free, held, sides, half):
+        self.free, self.half = free, half
+        self.sides = []
+        for side, is_held in zip(sides, held.T, strict=True):
+            among = free * side * is_held[:, None]
+            total = among.sum(axis=1, keepdims=True)
+            self.sides.append(among / np.sqrt(np.maximum(total, TINY)))
+
+    def product(self, V):
+        """D V."""
+        U = V @ self.half.T
+        result = self.free * U
+        for side in self.sides:
+            result -= side * np.sum(side * U, axis=1, keepdims=True)
+        return result @ self.half
+
+    def diagonal(self):
+        """The diagonal of D (m × q)."""
+        result = self.free @ self.half**2
+        for side in self.sides:
+            result -= (side @ self.half) ** 2
+        return np.maximum(result, 0.0)
+
+    def modes(self):
+        """The modes of D, averaged over the rows."""
+        total = np.diag(self.free.sum(axis=0))
+        for side in self.sides:
+            total -= side.T @ side
+        return Modes.of(self.half.T @ total @ self.half / len(self.free))

@@ -12,10 +12,10 @@ from ..decisions.thresholds import ThresholdWhenUsed, make_threshold
 from ..estimators.base import KernelLabelRanker
 from ..estimators.kernel_model import KernelModel, KernelValues
 from ..estimators.mcodm import ClassSetup
-from ..solvers.auto import EXACT_ROWS
 from ..solvers.directions import has_few_features
 from ..solvers.multiclass_path import MultiClassPath
 from ..solvers.path import PairPath
+from ..solvers.turns import EXACT_ROWS
 
 # What scikit-learn notes of X when it checks it.
 NOTED = ("n_features_in_", "feature_names_in_")
@@ -125,7 +125,7 @@ class FoldCache:
             and last is not None
             and last.can_start(prepared.problem)
         ):
-            prepared.problem.start_from(last, prepared.operator)
+            prepared.problem.start_from(last)
         # solvers of row problems and of hinge losses leave their solution in it
         self.problem = prepared.problem
 

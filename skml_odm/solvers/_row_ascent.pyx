@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from skml_odm.problems._row_problem cimport RowProblem
 from skml_odm.utils._panel cimport add_combination, add_multiple
+from skml_odm.utils._signals cimport ROWS_PER_LOOK, look_for_signals
 
 import numpy as np
 
@@ -79,12 +80,16 @@ cdef class Weights:
         """Visit rows of dense features."""
         cdef Py_ssize_t d = X.shape[1], i
         cdef double* room = self._room()
-        with nogil:
-            for i in range(rows.shape[0]):
-                surplus[rows[i]] = visit_row(
-                    self, problem, rows[i], &X[rows[i], 0], <const int32_t*> NULL, d, room
-                )
-        free(room)
+        try:
+            with nogil:
+                for i in range(rows.shape[0]):
+                    if i % ROWS_PER_LOOK == 0:
+                        look_for_signals()
+                    surplus[rows[i]] = visit_row(
+                        self, problem, rows[i], &X[rows[i], 0], <const int32_t*> NULL, d, room
+                    )
+        finally:
+            free(room)
 
     def sweep_sparse(
         self, RowProblem problem, const double[::1] data, const index_type[::1] indices,
@@ -95,14 +100,18 @@ cdef class Weights:
         cdef const double* values = &data[0] if data.shape[0] > 0 else NULL
         cdef const index_type* columns = &indices[0] if data.shape[0] > 0 else NULL
         cdef double* room = self._room()
-        with nogil:
-            for i in range(rows.shape[0]):
-                start = indptr[rows[i]]
-                surplus[rows[i]] = visit_row(
-                    self, problem, rows[i], values + start, columns + start,
-                    indptr[rows[i] + 1] - start, room,
-                )
-        free(room)
+        try:
+            with nogil:
+                for i in range(rows.shape[0]):
+                    if i % ROWS_PER_LOOK == 0:
+                        look_for_signals()
+                    start = indptr[rows[i]]
+                    surplus[rows[i]] = visit_row(
+                        self, problem, rows[i], values + start, columns + start,
+                        indptr[rows[i] + 1] - start, room,
+                    )
+        finally:
+            free(room)
 
     cdef double* _room(self) except NULL:
         cdef double* room = <double*> malloc(2 * self.weights.shape[1] * sizeof(double))

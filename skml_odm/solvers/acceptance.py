@@ -1,4 +1,4 @@
-"""The last look at a result: it is no worse than the zero model, and rounding hides nothing.
+"""The last check of a result: it is no worse than the zero model, and rounding hides nothing.
 
 Two things can go wrong where features are so large that double precision runs out of digits. A
 solver may end above the value of zero coefficients. And the certificate, which is computed from the
@@ -16,10 +16,9 @@ from dataclasses import replace
 
 import numpy as np
 
-EPSILON = np.finfo(np.float64).eps
+from .result import ROUNDING
 
-# Sums over rows that differ by less, relatively, are the same but for rounding.
-EQUAL = 1e-12
+EPSILON = np.finfo(np.float64).eps
 
 
 def accepted(result, operator, at_zero, *, tol, **of_zero):
@@ -43,7 +42,7 @@ def accepted(result, operator, at_zero, *, tol, **of_zero):
         The same object unless it is the zero model's.
     """
     rounding = rounding_of_values(result.coefficients, operator, at_zero)
-    if result.primal > at_zero * (1.0 + EQUAL):
+    if result.primal > at_zero * (1.0 + ROUNDING):
         # a lower bound above the value of a model has been spoilt by rounding
         dual = result.dual if 0.0 < result.dual <= at_zero else 0.0
         result = replace(

@@ -1,10 +1,10 @@
 """Rank-SVM by the Frank-Wolfe method (paper 003, Section 7.1; Elisseeff and Weston).
 
-For the problem see :mod:`.pair_multipliers`. Each iteration minimises the linearised dual over the
-balanced boxes, a minimum-cost circulation, and goes from the multipliers towards its solution as
-far as the dual value grows. The circulation's own dual variables are the best biases for the
-current scores, so every iteration knows the exact duality gap. Only the coefficients A and the sum
-of the multipliers are needed, not the multipliers.
+For the problem see :mod:`skml_odm.problems.hinge`. Each iteration minimises the linearised dual
+over the balanced boxes, a minimum-cost circulation, and goes from the multipliers towards its
+solution as far as the dual value grows. The circulation's own dual variables are the best biases
+for the current scores, so every iteration knows the exact duality gap. Only the coefficients A and
+the sum of the multipliers are needed, not the multipliers.
 """
 
 import numpy as np

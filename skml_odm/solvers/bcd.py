@@ -6,10 +6,6 @@ panel's own small Gram matrix. An epoch so costs as much as one product K A, and
 those of plain block coordinate descent. Sparse features have no fast products: there the
 rows are visited one by one, with explicit weights Xᵀ A.
 
-A panel holds evenly spaced rows: a view of K, and a mixture of classes even where the data are
-sorted by class. The spacing changes from epoch to epoch. With the same panels every time, the rows
-of a panel stay behind the others together, which costs several times as many epochs.
-
 The intercept b would slow the descent down if it were hidden in the kernel as K + 1, for it couples
 all instances. It is a variable of its own, moved after each epoch by an approximate Newton step on
 
@@ -21,30 +17,17 @@ The price is one more term, ½‖b − Σ_i A_i‖², in the duality gap.
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ..features.landmarks import Landmarks
 from ..problems._pair_rows import ExactBlocks
+from ..problems.contract import BlockLoss, check
 from ._row_ascent import sweep_panel
-from .iteration import Step, finish
-from .result import TINY, Result, Trace, relative_gap
-from .row_ascent import PANEL_ROWS, LinearVisits
-
-# Panels are made with one of this many spacings of rows, chosen anew for each epoch.
-N_SPACINGS = 8
+from .iteration import finish
+from .result import Result
+from .row_ascent import LinearVisits
+from .sweeps import Epoch, PanelVisits, epochs
 
 INTERCEPT_LANDMARKS = 64
-
-# A block whose gap is below this share of what it may contribute to ``tol`` is left as it is.
-NEGLIGIBLE = 0.03
-
-
-def panels(m, rng):
-    """Slices of evenly spaced rows that together make up all m rows, in random order."""
-    spacing = -(-m // PANEL_ROWS)
-    spacing += rng.randint(N_SPACINGS) if spacing > 1 else 0
-    for start in rng.permutation(min(spacing, m)):
-        yield slice(int(start), None, spacing)
 
 
 def bcd(
@@ -70,7 +53,7 @@ def bcd(
     random_state : int, RandomState or None
         Panels of each epoch, and the order within them.
     blocks : class
-        The block solver: ``ExactBlocks`` or ``MultiplicativeBlocks``.
+        The block solver.
     verbose : int
         Print a line per epoch if positive.
 
@@ -78,87 +61,91 @@ def bcd(
     -------
     Result
     """
-    epochs = bcd_epochs(
-        operator, loss, tol=tol, random_state=random_state, blocks=blocks, verbose=verbose
-    )
-    return finish(epochs, max_iter)
+    sweep = BlockSweep(operator, loss, blocks)
+    return finish(epochs(sweep, tol=tol, random_state=random_state, verbose=verbose), max_iter)
 
 
-def bcd_epochs(operator, loss, *, tol, random_state=None, blocks=ExactBlocks, verbose=0):
-    """Epochs one at a time; see :mod:`.iteration` for the protocol."""
-    rng = check_random_state(random_state)
-    trace = Trace("bcd", verbose)
-    m, q = loss.shape
-    A, b, conjugate = np.zeros((m, q)), np.zeros(q), np.zeros(m)
-    met = np.zeros((m, q))
-    problem = blocks(loss, A, biases=b, conjugate=conjugate, met=met)
-    sweep: Any = (RowSweep if operator.by_rows else PanelSweep)(operator, A, problem)
-    intercept_step: Any = InterceptStep(operator, loss) if operator.intercept else None
-    # the blocks follow the dual value Σ conjugate − ½⟨A, K A⟩ − ⟨b, Σ_i A_i⟩
-    rows_surplus = np.zeros(m)
-    gap, worth_a_look, last = 1.0, tol, False
-    epoch = 0
-    while not last:
-        epoch += 1
-        problem.gap = gap
-        sweep(rng, rows_surplus)
-        surplus = rows_surplus.sum()
-        # The gap of each block when it was met, and that of the intercept: an estimate that runs
-        # an epoch late and only decides when to compute the true one.
+class BlockSweep:
+    """Visit the blocks of all rows once, then move the intercept."""
+
+    name = "bcd"
+
+    def __init__(self, operator, loss, blocks=ExactBlocks):
+        check(loss, BlockLoss, "bcd")
+        self.operator, self.loss = operator, loss
+        self.n_rows, q = loss.shape
+        self.A, self.b = np.zeros(loss.shape), np.zeros(q)
+        # each row's share of the dual value, and the scores with which it was met
+        self.conjugate, self.met = np.zeros(self.n_rows), np.zeros(loss.shape)
+        # follow the dual value Σ conjugate − ½⟨A, K A⟩ − ⟨b, Σ_i A_i⟩
+        self.blocks = blocks(loss, self.A, biases=self.b, conjugate=self.conjugate, met=self.met)
+        kind = BlocksByRow if operator.by_rows else BlocksByPanel
+        self.visits: Any = kind(operator, self.A, self.blocks)
+        self.surplus = np.zeros(self.n_rows)
+        self.step = InterceptStep(operator, loss) if operator.intercept else None
+
+    def __call__(self, rng, gap, negligible):
+        self.blocks.gap, self.blocks.negligible = gap, negligible
+        self.visits(rng, self.surplus)
+        surplus = self.surplus.sum()
+        total = self.A.sum(axis=0)
+        intercept = self.operator.intercept
+        dual = self.blocks.dual + np.vdot(self.b, total) - 0.5 * intercept * np.vdot(total, total)
+        if self.step is not None:
+            residual = self.b - total
+            surplus += 0.5 * np.vdot(residual, residual)
+            if np.isfinite(surplus):
+                change = self.step(self.met, residual)
+                self.b -= change
+                self.blocks.dual += np.vdot(change, total)
+        return Epoch(surplus, dual, self.visits.n_products)
+
+    def certificate(self):
+        A, b = self.A, self.b
+        scores = self.operator.product(A)
         total = A.sum(axis=0)
-        if operator.intercept:
-            surplus += 0.5 * np.sum((b - total) ** 2)
-        dual = problem.dual + np.vdot(b, total) - 0.5 * operator.intercept * np.vdot(total, total)
-        if not np.isfinite(surplus):
-            raise FloatingPointError("the dual value is not finite")
-        previous, gap = gap, max(surplus, 0.0) / max(dual + surplus, 1e-300 * surplus, TINY)
-        problem.negligible = NEGLIGIBLE * tol * max(dual, 0.0) / m
-        trace.add(epoch, dual + surplus, surplus)
-        if operator.intercept:
-            change = intercept_step(met, b - total)
-            b -= change
-            problem.dual += np.vdot(change, total)
-        if gap * min(gap, previous) <= worth_a_look * previous:
-            scores, primal, difference = _certify(operator, loss, A, b, conjugate)
-            true = relative_gap(primal, difference)
-            if true <= tol:
-                break
-            # the estimate was too small, or the prediction from it: look when it is smaller by that
-            worth_a_look = min(0.9 * worth_a_look, tol * gap / true)
-        last = yield Step(gap, 2)
-    else:
-        scores, primal, difference = _certify(operator, loss, A, b, conjugate)
-    return Result(
-        coefficients=A,
-        intercept=b,
-        scores=scores,
-        primal=primal,
-        difference=difference,
-        n_iter=epoch,
-        converged=relative_gap(primal, difference) <= tol,
-        trace=trace.entries,
-    )
+        dual = self.conjugate.sum() - 0.5 * np.vdot(A, scores)
+        if self.operator.intercept:
+            # the product has the intercept Σ_i A_i; the descent has moved on to b
+            scores += b - total
+        quadratic = 0.5 * (np.vdot(A, scores) + np.vdot(b, b - total))
+        primal = self.loss.evaluate(scores)[0] + quadratic
+        return Result(
+            coefficients=A,
+            intercept=b,
+            scores=scores,
+            primal=primal,
+            difference=primal - dual,
+            n_iter=0,
+            converged=False,
+        )
 
 
-class PanelSweep:
+class BlocksByPanel:
     """Visit all rows once, panel by panel; ``blocks`` changes the coefficients A."""
 
+    n_products = 2
+
     def __init__(self, operator, A, blocks):
-        self.operator, self.A, self.blocks = operator, A, blocks
-        self.current = operator.follow(A)
+        self.blocks, self.visits = blocks, PanelVisits(operator, A)
         self.numbers = np.arange(len(A))
 
     def __call__(self, rng, surplus):
-        for rows in panels(len(self.A), rng):
-            before = self.A[rows].copy()
-            gram, scores = self.operator.gram(rows), self.current.scores(rows)
-            order = rng.permutation(len(before))
-            sweep_panel(self.blocks, gram, scores, self.numbers[rows], order, surplus)
-            self.current.changed(rows, before)
+        for panel in self.visits(rng):
+            sweep_panel(
+                self.blocks,
+                panel.gram,
+                panel.scores,
+                self.numbers[panel.rows],
+                panel.order,
+                surplus,
+            )
 
 
-class RowSweep:
+class BlocksByRow:
     """The same for sparse features, row by row."""
+
+    n_products = 1
 
     def __init__(self, operator, A, blocks):
         self.visits = LinearVisits(operator.with_intercept(0.0), A, blocks)
@@ -194,15 +181,3 @@ class InterceptStep:
             self.response = self.landmarks.constant_response(self.modes.values)
         step = self.modes.split(residual) / (1.0 + self.response)
         return self.length * self.modes.join(step)
-
-
-def _certify(operator, loss, A, b, conjugate):
-    """Scores, primal value and duality gap of the current coefficients, all computed anew."""
-    scores = operator.product(A)
-    total = A.sum(axis=0)
-    dual = conjugate.sum() - 0.5 * np.vdot(A, scores)
-    if operator.intercept:
-        # the product has the intercept Σ_i A_i; the descent has moved on to b
-        scores += b - total
-    primal = loss.evaluate(scores)[0] + 0.5 * (np.vdot(A, scores) + np.vdot(b, b - total))
-    return scores, primal, primal - dual

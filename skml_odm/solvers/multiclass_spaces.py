@@ -26,7 +26,7 @@ from scipy.linalg import cho_factor, get_blas_funcs
 
 from ..features.kernels import row_slices, rows_times, squared_norms
 from ._multiclass_sweeps import sweep_dense, sweep_panel, sweep_sparse
-from .bcd import panels
+from .sweeps import panels
 
 # Multiplications done by one compiled call, about, so that Ctrl-C is noticed soon.
 WORK_PER_CALL = 50_000_000

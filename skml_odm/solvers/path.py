@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .auto import EXACT_ROWS, auto
 from .directions import directions
 from .iteration import conclude
 from .newton import KAPPA, dual_value, newton_steps
 from .reduced import best_combination
 from .result import Result, relative_gap
+from .turns import EXACT_ROWS, solve_pairs
 
 # Solutions in memory: at most so many bytes, but always a few.
 MEMORY = 2**26
@@ -129,12 +129,12 @@ class PairPath:
         self.serial = -1
 
     def minimise(self, loss, *, tol, max_iter, random_state=None, verbose=0):
-        """Solve a problem to a relative duality gap of ``tol``; as ``auto``."""
+        """Solve a problem to a relative duality gap of ``tol``; as ``solve_pairs``."""
         options = {"tol": tol, "max_iter": max_iter, "random_state": random_state}
         if loss.shape[0] <= EXACT_ROWS:
             # wherever they start, these are solved to rounding
             self.serial = next(self.serials)
-            return auto(self.operator, loss, verbose=verbose, **options)
+            return solve_pairs(self.operator, loss, verbose=verbose, **options)
         if self.direction is None:
             self.direction = directions(self.operator)
             for C in self._smaller(loss.C):
@@ -167,7 +167,7 @@ class PairPath:
             # callers may turn their result into another problem's
             return replace(result)
         options = {"tol": tol, "max_iter": max_iter, "random_state": random_state}
-        return auto(self.operator, loss, verbose=verbose, **options)
+        return solve_pairs(self.operator, loss, verbose=verbose, **options)
 
     def _from_neighbours(self, loss, tol, max_iter, verbose):
         """Newton's method from the best combination of known neighbours; None if it fails."""

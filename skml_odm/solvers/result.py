@@ -6,8 +6,8 @@ import numpy as np
 
 TINY = np.finfo(np.float64).tiny
 
-# A multiplier of at least this share of its bound is at its bound.
-FULL = 1.0 - 1e-9
+# Sums over rows that differ by less, relatively, are the same but for rounding.
+ROUNDING = 1e-12
 
 
 @dataclass(kw_only=True)

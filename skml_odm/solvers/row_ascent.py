@@ -1,38 +1,19 @@
 """Dual ascent row by row, for losses that couple the labels of a row and nothing else.
 
-With label covariances Θ, an operator K and the coefficients A (m × q), scores and objectives are
-
-    D = K A Θ / β,
-    primal  ½ ⟨A, D⟩ + Σ_i loss_i(D_i),        dual  Σ |A| − ½ ⟨A, D⟩,
-
-and a row's own problem is small (``_separation``, ``_covariance_rows``, ``_binary_rows``). Rows are
-visited in random order (paper 002); rows that were found at their optimum are visited again after
-1, 2, 4, … epochs. K A is kept up to date: by weights Xᵀ A for a linear kernel, otherwise by one
-product for the rows of a panel that moved.
-
-Where Θ is learned, primal and dual value both contain ½α‖R − I‖², with the R that is best for A.
-Their difference is then the gap of the saddle point problem over R and A.
+For the problem see :mod:`skml_odm.problems.rows`; a row's own problem is small (``_separation``,
+``_covariance_rows``, ``_binary_rows``). Rows are visited in random order (paper 002); rows that
+were found at their optimum are visited again after 1, 2, 4, … epochs. K A is kept up to date: by
+weights Xᵀ A for a linear kernel, otherwise by one product for the rows of a panel that moved.
 """
-
-from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from ..features.operators import LinearOperator
 from ._row_ascent import Weights, sweep_panel
-from .iteration import Step, finish
-from .result import TINY, Trace
-
-# Rows of a kernel matrix that are handled with one product.
-PANEL_ROWS = 96
-
-# Multiplications by one compiled call, about, so that Ctrl-C is noticed soon.
-WORK_PER_CALL = 100_000_000
-
-# A row whose gap is below this share of what it may contribute to ``tol`` is left as it is.
-NEGLIGIBLE = 0.03
+from .certificates import row_certificate
+from .iteration import finish
+from .sweeps import PANEL_ROWS, Epoch, epochs
 
 # Epochs between two visits of a row at most.
 LONGEST_REST = 8
@@ -46,6 +27,7 @@ def row_ascent(operator, problem, *, tol, max_iter, random_state=None, verbose=0
     operator
         K.
     problem : RowLoss
+        Its coefficients are where the solver starts, and in the end the solution.
     tol : float
         Relative duality gap to reach.
     max_iter : int
@@ -59,51 +41,40 @@ def row_ascent(operator, problem, *, tol, max_iter, random_state=None, verbose=0
     -------
     Result
     """
-    epochs = row_ascent_epochs(
-        operator, problem, tol=tol, random_state=random_state, verbose=verbose
-    )
-    return finish(epochs, max_iter)
+    sweep = RowSweep(operator, problem)
+    return finish(epochs(sweep, tol=tol, random_state=random_state, verbose=verbose), max_iter)
 
 
-def row_ascent_epochs(operator, problem, *, tol, random_state=None, verbose=0):
-    """Epochs one at a time; see :mod:`.iteration` for the protocol."""
-    rng = check_random_state(random_state)
-    trace = Trace("row ascent", verbose)
-    rows = problem.rows
-    m = len(problem.coefficients)
-    kind = LinearVisits if isinstance(operator, LinearOperator) else KernelVisits
-    visits: Any = kind(operator, problem.coefficients, rows)
-    surplus = np.zeros(m)
-    rest, due = np.ones(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
-    gap, worth_a_look, last = 1.0, tol, False
-    epoch = 0
-    while not last:
-        epoch += 1
-        now = np.flatnonzero(due < epoch)
-        cost = visits(rng.permutation(now), surplus)
-        idle = surplus[now] <= rows.negligible
-        rest[now] = np.where(idle, np.minimum(2 * rest[now], LONGEST_REST), 1)
-        due[now] = epoch - 1 + rest[now]
-        # The gap of each row when it was met: an estimate that runs late and only decides when to
-        # compute the true one.
-        late = surplus.sum()
-        if not (np.isfinite(late) and np.isfinite(rows.dual)):
-            raise FloatingPointError("the dual value is not finite")
-        previous, gap = gap, max(late, 0.0) / max(rows.dual + late, TINY)
-        rows.negligible = NEGLIGIBLE * tol * max(rows.dual, 0.0) / m
-        trace.add(epoch, rows.dual + late, late)
-        if gap * min(gap, previous) <= worth_a_look * previous:
-            result = problem.certify(operator)
-            if result.gap <= tol:
-                break
-            worth_a_look = min(0.9 * worth_a_look, tol * gap / result.gap)
-            # rows at rest are part of what is left
-            due[:] = 0
-        last = yield Step(gap, cost)
-    else:
-        result = problem.certify(operator)
-    result.n_iter, result.converged, result.trace = epoch, result.gap <= tol, trace.entries
-    return result
+class RowSweep:
+    """Visit the rows that are due; changes the coefficients of ``problem``."""
+
+    name = "row ascent"
+
+    def __init__(self, operator, problem):
+        self.operator, self.problem = operator, problem
+        self.n_rows = len(problem.coefficients)
+        if problem.coefficients.any():
+            self.problem.evaluate(operator.product(problem.coefficients))
+        kind = LinearVisits if isinstance(operator, LinearOperator) else KernelVisits
+        self.visits = kind(operator, problem.coefficients, problem.rows)
+        self.surplus = np.zeros(self.n_rows)
+        # epochs from a row's last visit to its next, and epochs until that
+        self.rest, self.wait = (np.ones(self.n_rows, dtype=np.int64) for _ in range(2))
+
+    def __call__(self, rng, gap, negligible):
+        self.problem.rows.negligible = negligible
+        self.wait -= 1
+        due = np.flatnonzero(self.wait <= 0)
+        n_products = self.visits(rng.permutation(due), self.surplus)
+        is_done = self.surplus[due] <= negligible
+        self.rest[due] = np.where(is_done, np.minimum(2 * self.rest[due], LONGEST_REST), 1)
+        self.wait[due] = self.rest[due]
+        return Epoch(self.surplus.sum(), self.problem.rows.dual, n_products)
+
+    def certificate(self):
+        # rows at rest are part of what is left
+        self.wait[:] = 0
+        return row_certificate(self.operator, self.problem)
 
 
 class KernelVisits:
@@ -148,16 +119,10 @@ class LinearVisits:
         self.features: tuple
         if sparse.issparse(X):
             self.sweep, self.features = weights.sweep_sparse, (X.data, X.indices, X.indptr)
-            work = X.nnz / max(1, X.shape[0])
         else:
             self.sweep, self.features = weights.sweep_dense, (X,)
-            work = X.shape[1]
-        n_labels = A.shape[1]
-        self.n_rows = max(1, int(WORK_PER_CALL // ((work + n_labels) * n_labels)))
 
     def __call__(self, order, surplus):
         """Visit rows in this order; what it cost, in products K V."""
-        for start in range(0, len(order), self.n_rows):
-            rows = order[start : start + self.n_rows]
-            self.sweep(self.rows, *self.features, rows, surplus)
+        self.sweep(self.rows, *self.features, order, surplus)
         return len(order) / len(surplus)

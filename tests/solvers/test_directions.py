@@ -7,10 +7,10 @@ from scipy import sparse
 
 from skml_odm.features.operators import ChunkedOperator, KernelOperator, LinearOperator
 from skml_odm.problems.pairs import PairLoss
-from skml_odm.solvers.auto import auto
 from skml_odm.solvers.bcd import bcd
 from skml_odm.solvers.directions import Direction, FeatureDirection, directions, has_few_features
 from skml_odm.solvers.newton import newton, newton_steps
+from skml_odm.solvers.turns import solve_pairs as auto
 
 
 def problem(m, d, q, C, *, intercept=1.0, seed=0, sparse_rows=False, rank=None):

@@ -11,10 +11,10 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from skml_odm.estimators.rank_cvm import lowest_vertex, scaled
 from skml_odm.features.operators import KernelOperator, LinearOperator
 from skml_odm.problems.pairs import PairLoss
-from skml_odm.solvers.auto import auto
 from skml_odm.solvers.frank_wolfe import Point, frank_wolfe, group_pairs
 from skml_odm.solvers.iteration import conclude
 from skml_odm.solvers.newton import newton
+from skml_odm.solvers.turns import solve_pairs as auto
 
 KERNELS = ("linear", "rbf", "laplacian", "cosine")
 

@@ -13,20 +13,14 @@ from problems import (
 from sklearn.metrics.pairwise import rbf_kernel
 
 from skml_odm.features.operators import KernelOperator, LinearOperator
-from skml_odm.problems.pairs import HingeLoss
+from skml_odm.problems.hinge import HingeLoss, PairMultipliers
 from skml_odm.solvers import circulation as circulation_module
 from skml_odm.solvers.balanced_frank_wolfe import balanced_frank_wolfe
-from skml_odm.solvers.hinge_auto import hinge_auto
-from skml_odm.solvers.multipliers import multiplier_epochs, multipliers
-from skml_odm.solvers.pair_multipliers import PairMultipliers, certify
-from skml_odm.solvers.proximal_newton import proximal_newton
+from skml_odm.solvers.certificates import pair_certificate
+from skml_odm.solvers.multipliers import MultiplierSweep, multipliers
+from skml_odm.solvers.sweeps import epochs
+from skml_odm.solvers.turns import HINGE_SOLVERS, solve_hinge
 
-SOLVERS = {
-    "auto": hinge_auto,
-    "multipliers": multipliers,
-    "newton": proximal_newton,
-    "frank-wolfe": balanced_frank_wolfe,
-}
 N_PROBLEMS = 30
 
 
@@ -66,7 +60,7 @@ def check_certificate(operator, loss, result):
 def test_optimum_is_that_of_a_quadratic_program(seed):
     operator, loss = rank_problem(seed)
     optimum = rank_svm_by_quadratic_program(operator, loss) if loss.n_pairs.any() else 0.0
-    for name, solve in SOLVERS.items():
+    for name, solve in HINGE_SOLVERS.items():
         result = solve(operator, loss, tol=1e-8, max_iter=300)
         check_certificate(operator, loss, result)
         assert result.dual <= optimum * (1 + 1e-8) + 1e-9, name
@@ -89,7 +83,7 @@ def test_optimum_on_a_part_of_emotions(data_folder, kernel):
         operator, C = LinearOperator(X, True), 0.5
     loss = HingeLoss(indicator, C)
     optimum = rank_svm_by_quadratic_program(operator, loss, precision=1e-8)
-    result = hinge_auto(operator, loss, tol=1e-7, max_iter=3000, random_state=0)
+    result = solve_hinge(operator, loss, tol=1e-7, max_iter=3000, random_state=0)
     assert result.dual == pytest.approx(optimum, rel=1e-6)
     assert result.primal == pytest.approx(optimum, rel=1e-6)
 
@@ -104,7 +98,7 @@ def test_auto_reaches_the_tolerance_for_any_C(C, intercept):
         KernelOperator(rbf_kernel(X, gamma=0.2), intercept),
         LinearOperator(X, intercept),
     ):
-        result = hinge_auto(operator, loss, tol=1e-4, max_iter=3000, random_state=0)
+        result = solve_hinge(operator, loss, tol=1e-4, max_iter=3000, random_state=0)
         assert result.gap <= 1e-4
         check_certificate(operator, loss, result)
 
@@ -115,7 +109,7 @@ def test_auto_hands_over_where_coordinate_steps_are_slow():
     X = rng.normal(size=(120, 6))
     operator, loss = LinearOperator(X, True), HingeLoss(random_indicator(rng, 120, 4), 1e3)
     slow = multipliers(operator, loss, tol=1e-5, max_iter=400, random_state=0)
-    result = hinge_auto(operator, loss, tol=1e-5, max_iter=400, random_state=0)
+    result = solve_hinge(operator, loss, tol=1e-5, max_iter=400, random_state=0)
     assert slow.gap > 1e-5 >= result.gap
     assert slow.dual <= result.primal * (1 + 1e-9)
     assert result.dual <= slow.primal * (1 + 1e-9)
@@ -123,7 +117,7 @@ def test_auto_hands_over_where_coordinate_steps_are_slow():
 
 def test_the_budget_ends_every_solver_with_a_true_gap():
     operator, loss = rank_problem(7, largest=100)
-    for solve in SOLVERS.values():
+    for solve in HINGE_SOLVERS.values():
         result = solve(operator, loss, tol=1e-12, max_iter=1)
         assert not result.converged
         check_certificate(operator, loss, result)
@@ -144,7 +138,7 @@ def test_pairs_that_no_circulation_uses_stay_zero():
     component = PairMultipliers(loss, True).component
     assert (component == component[0]).sum() == 1
     assert (component == component[1]).sum() == 1
-    result = hinge_auto(operator, loss, tol=1e-9, max_iter=1000)
+    result = solve_hinge(operator, loss, tol=1e-9, max_iter=1000)
     np.testing.assert_allclose(result.coefficients[:, :2], 0.0, atol=1e-9)
     assert result.primal == pytest.approx(rank_svm_by_quadratic_program(operator, loss), rel=1e-7)
 
@@ -153,9 +147,9 @@ def test_balanced_multipliers_stay_in_their_boxes():
     operator, loss = rank_problem(11, largest=80)
     operator = operator.with_intercept(1.0)
     state = PairMultipliers(loss, True)
-    epochs = multiplier_epochs(operator, state, tol=1e-9, random_state=0)
+    steps = epochs(MultiplierSweep(operator, state), tol=1e-9, random_state=0)
     for _ in range(10):
-        next(epochs)
+        next(steps)
     before = state.values.copy()
     values, A = state.balance()
     np.testing.assert_array_equal(state.values, before)
@@ -175,21 +169,21 @@ def test_a_failed_balance_proves_nothing(monkeypatch):
     operator, loss = rank_problem(11, largest=80)
     operator = operator.with_intercept(1.0)
     state = PairMultipliers(loss, True)
-    next(multiplier_epochs(operator, state, tol=1e-9, random_state=0))
+    next(epochs(MultiplierSweep(operator, state), tol=1e-9, random_state=0))
     monkeypatch.setattr(state, "balance", lambda: (state.values, state.coefficients()))
-    result = certify(operator, state)
+    result = pair_certificate(operator, state)
     assert result.dual == 0.0
 
 
 def test_highs_takes_over_and_is_reported(monkeypatch):
     operator, loss = rank_problem(1)
-    expected = hinge_auto(operator, loss, tol=1e-6, max_iter=500)
+    expected = solve_hinge(operator, loss, tol=1e-6, max_iter=500)
 
     def wrong(program, start):
         return np.zeros(program.shape), np.zeros(program.shape[1])
 
     monkeypatch.setattr(circulation_module, "solve_network", wrong)
-    for solve in (hinge_auto, balanced_frank_wolfe):
+    for solve in (solve_hinge, balanced_frank_wolfe):
         result = solve(operator, loss, tol=1e-2, max_iter=20)
         assert result.lp_solver == "highs"
         assert result.dual <= expected.primal * (1 + 1e-9)
@@ -198,7 +192,7 @@ def test_highs_takes_over_and_is_reported(monkeypatch):
 def test_problems_without_pairs_are_solved_at_once():
     X = np.random.default_rng(0).normal(size=(70, 3))
     for indicator in (np.zeros((70, 3), bool), np.ones((70, 3), bool)):
-        for solve in SOLVERS.values():
+        for solve in HINGE_SOLVERS.values():
             result = solve(LinearOperator(X, True), HingeLoss(indicator, 1.0), tol=1e-3, max_iter=9)
             assert result.primal == result.gap == 0.0
             assert not result.coefficients.any()
@@ -210,22 +204,22 @@ def test_a_problem_begins_where_its_neighbour_ended(seed, factor):
     """Feasible, at once done if it is the same problem, and with the same optimum in any case."""
     operator, loss = rank_problem(seed)
     ended = PairMultipliers(loss, operator.intercept > 0.0)
-    before = hinge_auto(operator, loss, tol=1e-9, max_iter=2000, random_state=0, state=ended)
+    before = solve_hinge(operator, loss, tol=1e-9, max_iter=2000, random_state=0, state=ended)
     given = ended.values.copy()
     n_pairs = loss.n_relevant * (loss.shape[1] - loss.n_relevant)
     other = HingeLoss(loss.relevant, factor * loss.C, loss.weight * n_pairs / loss.C)
     state = PairMultipliers(other, operator.intercept > 0.0)
     assert ended.can_start(state)
-    state.start_from(ended, operator)
+    state.start_from(ended)
     np.testing.assert_array_equal(ended.values, given)
     bounds = np.repeat(other.weight, other.n_pairs)
     assert np.all((state.values >= 0.0) & (state.values <= bounds))
     if factor == 1.0:
-        assert certify(operator, state).dual == pytest.approx(before.dual, rel=1e-6)
+        assert pair_certificate(operator, state).dual == pytest.approx(before.dual, rel=1e-6)
     ended.biases[0] = np.nan
     assert not ended.can_start(state)
-    warm = hinge_auto(operator, other, tol=1e-8, max_iter=2000, random_state=0, state=state)
-    cold = hinge_auto(operator, other, tol=1e-8, max_iter=2000, random_state=0)
+    warm = solve_hinge(operator, other, tol=1e-8, max_iter=2000, random_state=0, state=state)
+    cold = solve_hinge(operator, other, tol=1e-8, max_iter=2000, random_state=0)
     assert warm.primal == pytest.approx(cold.primal, rel=1e-6, abs=1e-12)
     check_certificate(operator, other, warm)
 
@@ -241,6 +235,6 @@ def test_hard_margins(rows, C):
     reference = multipliers(
         operator, HingeLoss(indicator, 1e4), tol=1e-3, max_iter=5000, random_state=0
     )
-    result = hinge_auto(operator, HingeLoss(indicator, C), tol=1e-3, max_iter=5000, random_state=0)
+    result = solve_hinge(operator, HingeLoss(indicator, C), tol=1e-3, max_iter=5000, random_state=0)
     assert result.converged
     assert result.primal == pytest.approx(reference.primal, rel=2e-3)

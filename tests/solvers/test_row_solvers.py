@@ -18,10 +18,11 @@ from skml_odm.features.operators import KernelOperator, LinearOperator
 from skml_odm.problems._separation import project_rows
 from skml_odm.problems.covariance import LabelCovariance, LearnedCovariance, label_correlations
 from skml_odm.problems.rows import BinaryLoss, SeparationLoss
+from skml_odm.solvers.certificates import row_certificate
 from skml_odm.solvers.iteration import finish
+from skml_odm.solvers.proximal import RowRounds, proximal_steps
 from skml_odm.solvers.row_ascent import row_ascent
-from skml_odm.solvers.row_auto import EXACT_ROWS, row_auto
-from skml_odm.solvers.row_newton import SmoothRows, row_newton_steps
+from skml_odm.solvers.turns import EXACT_ROWS, solve_rows
 
 COVARIANCES = ["identity", "given", "singular", "learned"]
 
@@ -152,7 +153,7 @@ def test_optimum_equals_a_quadratic_program(loss, kind):
     """10 problems of each kind and loss: dual value to 1e-6, a true certificate."""
     for seed in range(10):
         operator, problem = random_row_problem(seed, kind, loss)
-        result = row_auto(operator, problem, tol=1e-8, max_iter=10**4, random_state=0)
+        result = solve_rows(operator, problem, tol=1e-8, max_iter=10**4, random_state=0)
         assert result.converged
         twin = problem.copy()
         twin.between_labels[:] = problem.covariance.between_labels(result.covariance)
@@ -170,7 +171,7 @@ def test_ascent_and_newton_agree(kind):
         values = []
         for solve in (
             lambda o, p: row_ascent(o, p, tol=1e-5, max_iter=20000, random_state=0),
-            lambda o, p: finish(row_newton_steps(o, p, tol=1e-5), 300),
+            lambda o, p: finish(proximal_steps(RowRounds(o, p), tol=1e-5), 300),
         ):
             operator, problem = random_row_problem(seed, kind, most=60)
             result = solve(operator, problem)
@@ -226,7 +227,7 @@ def test_large_problems_take_turns():
     problem = SeparationLoss(random_indicator(rng, m, 4), 1e-3, LabelCovariance(4, True))
     ascent = row_ascent(LinearOperator(X, False), problem.copy(), tol=1e-3, max_iter=400)
     assert not ascent.converged
-    result = row_auto(LinearOperator(X, False), problem, tol=1e-3, max_iter=5000, random_state=0)
+    result = solve_rows(LinearOperator(X, False), problem, tol=1e-3, max_iter=5000, random_state=0)
     assert result.converged
     assert ascent.dual <= result.primal
 
@@ -261,7 +262,7 @@ def test_smoothed_loss_has_these_derivatives(loss):
     rng = np.random.default_rng(2)
     problem = random_row_problem(3, "given", loss)[1]
     half = np.linalg.cholesky(problem.between_labels / problem.beta)
-    smooth = SmoothRows(problem, half, 0.7)
+    smooth = problem.smoothed(0.7, half)
     F, V = rng.normal(size=(2, *problem.coefficients.shape))
     eps = 1e-6
     gradient = smooth.evaluate(F)[1]
@@ -301,11 +302,12 @@ def test_a_problem_begins_where_its_neighbour_ended(seed, kind, loss):
     if kind == "learned" and loss is BinaryLoss:
         kind = "identity"
     operator, ended = random_row_problem(seed, kind, loss, most=40)
-    result = row_auto(operator, ended, tol=1e-9, max_iter=5000, random_state=0)
+    result = solve_rows(operator, ended, tol=1e-9, max_iter=5000, random_state=0)
     same = ended.copy()
     same.coefficients[:] = 0.0
-    same.start_from(ended, operator)
-    assert same.certify(operator).primal == pytest.approx(result.primal, rel=1e-6, abs=1e-12)
+    same.start_from(ended)
+    primal = row_certificate(operator, same).primal
+    assert primal == pytest.approx(result.primal, rel=1e-6, abs=1e-12)
     rng = np.random.default_rng(seed)
     beta, wider = 2.0 ** rng.uniform(-3, 3), 2.0 ** rng.uniform(-3, 3)
     beta *= ended.beta
@@ -315,7 +317,8 @@ def test_a_problem_begins_where_its_neighbour_ended(seed, kind, loss):
         covariance = LearnedCovariance(n_labels, covariance.dummy, covariance.alpha, beta)
     begun, cold = (loss(ended.indicator, beta, covariance, wider * ended.weight) for _ in range(2))
     assert ended.can_start(begun)
-    begun.start_from(ended, operator)
+    begun.start_from(ended)
+    row_certificate(operator, begun)
     ended.coefficients[0] = np.nan
     assert not ended.can_start(begun)
     multipliers = begun.sign * begun.coefficients
@@ -326,7 +329,7 @@ def test_a_problem_begins_where_its_neighbour_ended(seed, kind, loss):
     dual = begun.dual_value(np.abs(multipliers).sum(), gram)
     assert begun.rows.dual == pytest.approx(dual, rel=1e-9, abs=1e-9)
     found, expected = (
-        row_auto(operator, problem, tol=1e-8, max_iter=5000, random_state=0)
+        solve_rows(operator, problem, tol=1e-8, max_iter=5000, random_state=0)
         for problem in (begun, cold)
     )
     assert found.primal == pytest.approx(expected.primal, rel=1e-6, abs=1e-9)

@@ -10,11 +10,12 @@ from problems import optimum_by_quadratic_program, primal_value, random_problem
 from skml_odm.features.operators import KernelOperator, LinearOperator
 from skml_odm.problems.pairs import PairLoss
 from skml_odm.solvers._m3 import MultiplicativeBlocks
-from skml_odm.solvers.auto import PATIENCE, WINDOW, _slow, auto
 from skml_odm.solvers.bcd import bcd
+from skml_odm.solvers.iteration import Step
 from skml_odm.solvers.newton import newton
+from skml_odm.solvers.turns import SMOOTH_WORK, is_slow, solve_pairs
 
-EXACT = {"newton": newton, "auto": auto}
+EXACT = {"newton": newton, "auto": solve_pairs}
 FIRST_ORDER = {"bcd": bcd, "m3": partial(bcd, blocks=MultiplicativeBlocks)}
 N_PROBLEMS = 200
 TOL = 1e-6
@@ -109,7 +110,7 @@ def test_auto_hands_over_to_newton():
     X = rng.normal(size=(200, 4))
     K = np.exp(-0.01 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
     problem = KernelOperator(K, True), PairLoss(rng.random((200, 5)) < 0.4, 512.0, 0.2, 0.5)
-    assert auto(*problem, tol=1e-6, max_iter=2000).gap <= 1e-6
+    assert solve_pairs(*problem, tol=1e-6, max_iter=2000).gap <= 1e-6
     assert bcd(*problem, tol=1e-6, max_iter=30).gap > 1e-3
 
 
@@ -127,8 +128,10 @@ def test_auto_hands_over_to_newton():
     ],
 )
 def test_auto_gives_up_descent_that_is_slow_and_no_other(gaps, slow):
-    told = [_slow(gaps[:n], 1e-3, PATIENCE, WINDOW) for n in range(1, len(gaps) + 1)]
-    assert told == [False] * (len(gaps) - 1) + [slow]
+    steps = [Step(gap, 2) for gap in gaps]
+    told = [is_slow(steps[:n], SMOOTH_WORK, 1e-3) for n in range(1, len(gaps) + 1)]
+    assert told[-1] == slow
+    assert slow or not any(told)
 
 
 def test_iterations_are_bounded_and_the_gap_still_true():

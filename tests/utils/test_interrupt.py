@@ -10,10 +10,8 @@ from interrupts import seconds_to_interrupt
 from small_data import random_data
 
 from skml_odm import MLODM, PMLLRS
-from skml_odm.problems import _hinge
-from skml_odm.problems.pairs import HingeLoss
+from skml_odm.problems.hinge import HingeLoss, PairMultipliers
 from skml_odm.solvers import _circulation
-from skml_odm.solvers.pair_multipliers import PairMultipliers
 from skml_odm.utils.parallel import interruptible
 
 needs_signals = pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
@@ -66,14 +64,14 @@ def test_ctrl_c_in_loops_over_label_pairs(ctrl_c, many_pairs):
     A, zeros = np.full(many_pairs.loss.shape, np.nan), np.zeros(200)
     ctrl_c(0.005)
     with pytest.raises(KeyboardInterrupt):
-        _hinge.shift_free(*many_pairs.rows, zeros, many_pairs.values, A)
+        many_pairs.pairs.shift_free(zeros, many_pairs.values, A)
     assert np.isnan(A[-1]).all()
     loss, start = many_pairs.loss, time.perf_counter()
     program = np.zeros(loss.shape), loss.order, loss.n_relevant, loss.weight
     _circulation.smoothed_dual(*program, zeros, 1e-9, np.empty(200), np.empty((200, 200)))
     whole = time.perf_counter() - start
     for function in (
-        lambda: _hinge.free_laplacian(*many_pairs.rows, many_pairs.values, np.zeros((200, 200))),
+        lambda: many_pairs.pairs.free_laplacian(many_pairs.values, np.zeros((200, 200))),
         lambda: _circulation.smoothed_dual(
             *program, zeros, 1e-9, np.empty(200), np.empty((200, 200))
         ),
