@@ -22,6 +22,7 @@ from ..problems.hinge import PairMultipliers
 from ._m3 import MultiplicativeBlocks
 from .balanced_frank_wolfe import balanced_frank_wolfe
 from .bcd import BlockSweep, bcd
+from .directions import has_few_features, preparation
 from .iteration import conclude, finish
 from .multipliers import MultiplierSweep, multipliers
 from .newton import newton, newton_steps
@@ -29,9 +30,11 @@ from .proximal import HingeRounds, RowRounds, proximal_newton, proximal_steps
 from .row_ascent import RowSweep
 from .sweeps import epochs
 
-# The work of a method of Newton's type on a typical problem, in products K V: for a smooth loss and
-# for one with corners. A solver is slow when it needs more, at the rate of a window of steps.
+# The work of a method of Newton's type on a typical problem, in products K V: for a smooth loss,
+# for one with few features once these are prepared, and for a loss with corners. A solver is slow
+# when it needs more, at the rate of a window of steps.
 SMOOTH_WORK = 60
+FEATURE_WORK = 20
 CORNER_WORK = 200
 WINDOW = 15
 
@@ -53,10 +56,11 @@ def solve_pairs(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
     if loss.shape[0] <= EXACT_ROWS:
         return newton_to_rounding(operator, loss, max_iter=max_iter, **options)
     sweep = BlockSweep(operator, loss)
+    few = has_few_features(operator)
     return take_turns(
         epochs(sweep, random_state=random_state, **options),
         newton_steps(operator, loss, **options),
-        work=SMOOTH_WORK,
+        work=FEATURE_WORK + preparation(operator) if few else SMOOTH_WORK,
         tol=tol,
         max_iter=max_iter,
     )
