@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from own_loss import LogisticLoss
 from problems import random_indicator
+from scipy.special import expit
 
 from skml_odm.features.operators import KernelOperator
 from skml_odm.problems.confidences import ConfidenceLoss
@@ -30,6 +31,36 @@ def test_a_loss_of_two_methods_is_enough_for_newton(problem):
     operator, indicator = problem
     result = minimise("newton", operator, LogisticLoss(indicator, 1.0), **OPTIONS)
     assert result.converged
+
+
+class BinaryLogistic:
+    """Σ log(1 + exp(∓f)) over all labels: its gradients do not sum to zero."""
+
+    def __init__(self, indicator):
+        self.shape, self.sign = indicator.shape, np.where(indicator, 1.0, -1.0)
+
+    def evaluate(self, F):
+        margins = self.sign * F
+        return np.logaddexp(0.0, -margins).sum(), self.sign * expit(-margins)
+
+    def curvature(self, F):
+        return DiagonalCurvature(expit(F) * expit(-F))
+
+
+class DiagonalCurvature:
+    def __init__(self, values):
+        self.values = values
+
+    def product(self, V):
+        return self.values * V
+
+    def diagonal(self):
+        return self.values
+
+
+def test_a_loss_need_not_compare_labels(problem):
+    operator, indicator = problem
+    assert minimise("newton", operator, BinaryLogistic(indicator), **OPTIONS).converged
 
 
 @pytest.mark.parametrize("solver", ["bcd", "m3", "auto"])
