@@ -8,8 +8,8 @@ columns.
 1. The rows of a stretch are compared with all others. Stretches begin and end at 33 equally spaced
    marks; both sides need 100 rows.
 2. Let p be the frequency of a label within the stretch, r that of the same column in the other
-   rows. z = 2 |arcsin √p − arcsin √r| / √(1/n + 1/n') is about normal if the two differ by chance.
-   With the columns shifted by k = −3, …, 3, r is that of column l + k.
+   rows. z = 2 ``|arcsin √p − arcsin √r|`` / √(1/n + 1/n') is about normal if the two differ by
+   chance. With the columns shifted by k = −3, …, 3, r is that of column l + k.
 3. The gain of a column is z² without a shift less z² with it. For every stretch and shift the range
    of neighbouring columns with the greatest sum of gains is looked at. The shift is suspected if it
    explains what it must: at least 5 columns of the range have z > 4 without it, for four in five of

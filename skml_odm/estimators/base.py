@@ -288,7 +288,8 @@ class PairLossRanker(KernelLabelRanker):
         return PairLoss(prepared.labels, *self.loss_parameters, sample_weight=weight)
 
     def minimise(self, prepared, **options):
-        return minimise(self.solver, prepared.operator, prepared.problem, **options)
+        operator, problem = prepared.operator, prepared.problem
+        return minimise(self.solver, operator, problem, start=prepared.start, **options)
 
 
 class RowLossRanker(KernelLabelRanker):

@@ -71,6 +71,8 @@ class Prepared:
         What the solver takes besides the operator.
     n_scores : int, optional
         How many scores of the problem are the model's; None for all.
+    start : ndarray, optional
+        Coefficients that the solver may start from.
     """
 
     X: Any
@@ -84,6 +86,7 @@ class Prepared:
     eigenvectors: NDArray | None = None
     problem: Any = None
     n_scores: int | None = None
+    start: NDArray | None = None
 
     def own(self, result):
         """The part of a result that is the model's."""
@@ -121,7 +124,7 @@ class KernelModel(BaseEstimator):
     ``make_problem(prepared)``
         return what the solver takes besides the operator;
     ``minimise(prepared, **options)``
-        return a :class:`~skml_odm.solvers.result.Result`.
+        return a :class:`~skml_odm.solvers.result.Result`; it may start from ``prepared.start``.
     """
 
     checks: ClassVar[dict[str, Callable]] = {
@@ -163,8 +166,15 @@ class KernelModel(BaseEstimator):
             prepared.problem = self.make_problem(prepared)
         return prepared
 
-    def solve(self, prepared: Prepared) -> Result:
-        """Solve the problem: the second step of a fit."""
+    def solve(self, prepared: Prepared, start: Result | None = None) -> Result:
+        """Solve the problem: the second step of a fit.
+
+        ``start`` is the result of another problem with the same rows and kernel. Solvers that can
+        start from its coefficients do so, and the others ignore it.
+        """
+        # a result of fewer scores does not have all coefficients
+        if start is not None and prepared.n_scores is None:
+            prepared.start = start.coefficients
         with self.within_precision():
             result = self.minimise(prepared, **self.solver_options())
             return self.accept(prepared, result)

@@ -23,6 +23,8 @@ class ConfidenceLoss:
         If given, only pairs of a candidate and a label that is none count.
     """
 
+    zero_sums = True
+
     def __init__(self, confidences, weight, theta, mu, candidates=None):
         self.shape = confidences.shape
         self.lower, self.upper, self.mu = 1.0 - theta, 1.0 + theta, float(mu)

@@ -13,6 +13,8 @@ but the labels of a row.
 ``curvature(F)``       the Hessian D of L at F as an object with ``product(V)``, D V;
                        ``diagonal()``, its diagonal (m × q); and, for linear kernels with few
                        features, ``modes()``, the ``Modes`` of its average over the rows (q × q)
+``zero_sums``          whether the rows of G and D always sum to zero, as those of losses on label
+                       pairs do: Newton's method then takes fewer products. No if it is left out
 ``proximal_points``    (F, A, κ) ↦ argmin_S ‖S − (F − κA)‖² / 2κ + L(S): their G is often a
                        much better dual point than G(F)
 ``pairs``              what compiled block steps know of the rows. These solve
@@ -25,7 +27,7 @@ but the labels of a row.
 =====================  ====================================================================
 
 =====================  ====================================================================
-newton                 ``SmoothLoss``; ``proximal_points`` is optional
+newton                 ``SmoothLoss``; ``zero_sums`` and ``proximal_points`` are optional
 bcd, m3                ``BlockLoss``
 auto (pairs)           both
 proximal, auto         ``SmoothableLoss``: ``PairMultipliers`` of a ``HingeLoss``, or a

@@ -85,6 +85,8 @@ class PairLoss(LabelPairs):
         Half-width of the interval of margins that cost nothing, and the weight of margins above it.
     """
 
+    zero_sums = True
+
     def __init__(self, indicator, C, theta, mu, sample_weight=None):
         super().__init__(indicator, C, sample_weight)
         self._set(theta, mu)

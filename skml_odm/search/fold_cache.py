@@ -50,6 +50,8 @@ class FoldCache:
         self.operator: Any = None
         self.problem: Any = None
         self.path: Any = None
+        # the last result, from which another problem of the same kernel may start
+        self.result: Any = None
         self.known_values: Any = None
         self.threshold_key: Any = None
         self.threshold: Any = None
@@ -68,7 +70,7 @@ class FoldCache:
         prepared = self._check(model, X, y, options)
         with model.within_precision():
             self._prepare(model, prepared)
-            result = model.accept(prepared, self._solve(model, prepared))
+            result = self.result = self._solve(model, prepared)
         kept = {}
         if isinstance(model, KernelLabelRanker):
             kept["threshold"] = self._threshold(model, prepared, result)
@@ -133,13 +135,14 @@ class FoldCache:
         problem, operator, options = prepared.problem, prepared.operator, model.solver_options()
         if isinstance(problem, ClassSetup) and problem.by_newton:
             self.path = self.path or MultiClassPath()
-            return self.path.minimise(problem.space, problem.problem, **options)
+            result = self.path.minimise(problem.space, problem.problem, **options)
+            return model.accept(prepared, result)
         if minimises_pair_loss(model) and follows_path(model, operator):
             self.path = self.path or PairPath(operator)
             result = self.path.minimise(problem, **options)
             self.serial = self.path.serial
-            return result
-        return model.minimise(prepared, **options)
+            return model.accept(prepared, result)
+        return model.solve(prepared, start=self.result)
 
     def _threshold(self, model, prepared, result):
         """The threshold, fitted when it is used; the same one for the same solution."""

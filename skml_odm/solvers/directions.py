@@ -37,7 +37,7 @@ MOST_PREPARATION = 40.0
 SMALLEST = 1e-12
 
 
-def directions(operator, zero_sums=True):
+def directions(operator, zero_sums=False):
     """What finds Newton directions for an operator.
 
     ``zero_sums`` tells whether the rows of R and D sum to zero, as those of losses on label pairs
@@ -84,7 +84,7 @@ class Direction:
         Whether conjugate gradients failed: small systems are factored from then on.
     """
 
-    def __init__(self, operator, zero_sums=True):
+    def __init__(self, operator, zero_sums=False):
         self.operator = operator
         self.is_hard = False
         self.zero_sums = zero_sums

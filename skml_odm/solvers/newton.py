@@ -58,7 +58,8 @@ def newton_steps(operator, loss, *, tol, start=None, scores=None, direction=None
     problems of one operator. The scores of the result and its certificate are computed anew.
     """
     trace = Trace("newton", verbose)
-    direction = directions(operator) if direction is None else direction
+    if direction is None:
+        direction = directions(operator, zero_sums=getattr(loss, "zero_sums", False))
     A = np.zeros(loss.shape) if start is None else start.copy()
     if scores is not None:
         F = scores.copy()

@@ -136,7 +136,7 @@ class PairPath:
             self.serial = next(self.serials)
             return solve_pairs(self.operator, loss, verbose=verbose, **options)
         if self.direction is None:
-            self.direction = directions(self.operator)
+            self.direction = directions(self.operator, zero_sums=True)
             for C in self._smaller(loss.C):
                 easier = loss.with_parameters(C, 1.0 - loss.lower, loss.mu)
                 self._solved(easier, verbose=0, **options)

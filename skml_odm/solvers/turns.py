@@ -273,11 +273,15 @@ HINGE_SOLVERS: dict[str, Callable] = {
 RANDOMISED = ("auto", "bcd", "m3", "multipliers")
 
 
-def minimise(solver, operator, loss, *, tol, max_iter, random_state, verbose):
-    """Solve min ½⟨A, K A⟩ + L(K A) for a pair loss with the solver of that name; a ``Result``."""
+def minimise(solver, operator, loss, *, tol, max_iter, random_state, verbose, start=None):
+    """Solve min ½⟨A, K A⟩ + L(K A) for a pair loss with the solver of that name; a ``Result``.
+
+    Newton's method begins at the coefficients ``start`` if they are given.
+    """
+    options = {"random_state": random_state} if solver in RANDOMISED else {}
     if solver == "newton":
         check(loss, SmoothLoss, solver)
-    options = {"random_state": random_state} if solver in RANDOMISED else {}
+        options["start"] = start
     return PAIR_SOLVERS[solver](
         operator, loss, tol=tol, max_iter=max_iter, verbose=verbose, **options
     )

@@ -6,6 +6,7 @@ classifiers have none of their own.
 
 import pytest
 import sklearn
+from own_loss import RankLogistic
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
@@ -43,6 +44,8 @@ OTHERS = [
     CSRL(kernel="linear", covariance="learn", dummy="zero"),
     M3L(),
     M3L(kernel="linear"),
+    # docs/add_your_own_loss.md
+    RankLogistic(),
 ]
 CLASSIFIERS = [MCODM()]
 OTHER_CLASSIFIERS = [MCODM(kernel="rbf"), MCODM(C=1.0, solver="descent"), ODM(), ODM(kernel="rbf")]

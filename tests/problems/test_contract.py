@@ -2,54 +2,18 @@
 
 import numpy as np
 import pytest
+from own_loss import LogisticLoss
 from problems import random_indicator
+from scipy.special import expit
 
 from skml_odm.features.operators import KernelOperator
 from skml_odm.problems.confidences import ConfidenceLoss
 from skml_odm.problems.contract import BlockLoss, SmoothableLoss, SmoothLoss, check
 from skml_odm.problems.covariance import LabelCovariance
 from skml_odm.problems.hinge import HingeLoss, PairMultipliers
-from skml_odm.problems.pairs import Modes, PairLoss
+from skml_odm.problems.pairs import PairLoss
 from skml_odm.problems.rows import BinaryLoss, SeparationLoss
 from skml_odm.solvers.turns import minimise
-
-
-class RankLogistic:
-    """Σ log(1 + exp(f_l − f_k)) over label pairs, written as a user would."""
-
-    def __init__(self, indicator):
-        self.relevant, self.shape = indicator, indicator.shape
-
-    def _pairs(self, F):
-        pairs = self.relevant[:, :, None] & ~self.relevant[:, None, :]
-        margins = F[:, :, None] - F[:, None, :]
-        return pairs, margins, np.where(pairs, 1.0 / (1.0 + np.exp(margins)), 0.0)
-
-    def evaluate(self, F):
-        pairs, margins, slopes = self._pairs(F)
-        value = np.where(pairs, np.logaddexp(0.0, -margins), 0.0).sum()
-        return value, slopes.sum(axis=2) - slopes.sum(axis=1)
-
-    def curvature(self, F):
-        _, _, slopes = self._pairs(F)
-        return PairwiseCurvature(slopes * (1.0 - slopes))
-
-
-class PairwiseCurvature:
-    def __init__(self, weights):
-        weights = weights + weights.transpose(0, 2, 1)
-        self.blocks = -weights
-        index = np.arange(weights.shape[1])
-        self.blocks[:, index, index] += weights.sum(axis=2)
-
-    def product(self, V):
-        return np.einsum("ikl,il->ik", self.blocks, V)
-
-    def diagonal(self):
-        return np.ascontiguousarray(np.einsum("ikk->ik", self.blocks))
-
-    def modes(self):
-        return Modes.of(self.blocks.mean(axis=0))
 
 
 @pytest.fixture
@@ -65,17 +29,47 @@ OPTIONS = {"tol": 1e-6, "max_iter": 100, "random_state": 0, "verbose": 0}
 
 def test_a_loss_of_two_methods_is_enough_for_newton(problem):
     operator, indicator = problem
-    result = minimise("newton", operator, RankLogistic(indicator), **OPTIONS)
+    result = minimise("newton", operator, LogisticLoss(indicator, 1.0), **OPTIONS)
     assert result.converged
+
+
+class BinaryLogistic:
+    """Σ log(1 + exp(∓f)) over all labels: its gradients do not sum to zero."""
+
+    def __init__(self, indicator):
+        self.shape, self.sign = indicator.shape, np.where(indicator, 1.0, -1.0)
+
+    def evaluate(self, F):
+        margins = self.sign * F
+        return np.logaddexp(0.0, -margins).sum(), self.sign * expit(-margins)
+
+    def curvature(self, F):
+        return DiagonalCurvature(expit(F) * expit(-F))
+
+
+class DiagonalCurvature:
+    def __init__(self, values):
+        self.values = values
+
+    def product(self, V):
+        return self.values * V
+
+    def diagonal(self):
+        return self.values
+
+
+def test_a_loss_need_not_compare_labels(problem):
+    operator, indicator = problem
+    assert minimise("newton", operator, BinaryLogistic(indicator), **OPTIONS).converged
 
 
 @pytest.mark.parametrize("solver", ["bcd", "m3", "auto"])
 def test_other_solvers_say_what_is_missing_and_what_to_use(problem, solver):
     operator, indicator = problem
     with pytest.raises(TypeError) as error:
-        minimise(solver, operator, RankLogistic(indicator), **OPTIONS)
+        minimise(solver, operator, LogisticLoss(indicator, 1.0), **OPTIONS)
     assert str(error.value) == (
-        "bcd needs pairs of the problem; RankLogistic has none: see skml_odm.problems.contract, "
+        "bcd needs pairs of the problem; LogisticLoss has none: see skml_odm.problems.contract, "
         "or use solver newton"
     )
 
