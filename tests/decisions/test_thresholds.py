@@ -242,3 +242,22 @@ def test_labels_do_not_depend_on_the_rows_beside(method):
     alone = np.vstack([model.predict(row[None]) for row in new])
     np.testing.assert_array_equal(together, alone)
     assert np.abs(model.threshold_.coef_).max() < 100
+
+
+@pytest.mark.parametrize("make", [PerLabelThreshold, RegressionThreshold])
+@pytest.mark.parametrize("method", [MLODM, RankSVM])
+def test_estimators_fit_thresholds_to_their_own_scores(method, make):
+    """Those of the training rows, with the intercept."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(40, 4))
+    y = (X @ rng.normal(size=(4, 3)) + rng.normal(size=(40, 3)) > [0.0, 0.5, 1.0]).astype(int)
+    name = "per-label" if make is PerLabelThreshold else "regression"
+    model = method(kernel="linear", threshold=name).fit(X, y)
+    assert np.abs(model.intercept_).max() > 1e-3
+    scores = model.label_scores(X)
+    expected = make().fit(scores, y.astype(bool))
+    np.testing.assert_allclose(
+        np.broadcast_to(model.threshold_(scores), y.shape),
+        np.broadcast_to(expected(scores), y.shape),
+        atol=1e-9,
+    )

@@ -163,11 +163,11 @@ def small_chunks(monkeypatch):
 def test_fits_without_a_kernel_matrix(one_of_each, small_chunks):
     """The same model with nothing, a part, or all of the kernel matrix in memory."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(110, 4))
-    Y = (X @ rng.normal(size=(4, 3)) + 0.3 * rng.normal(size=(110, 3)) > 0.2).astype(int)
+    X = rng.normal(size=(75, 4))
+    Y = (X @ rng.normal(size=(4, 3)) + 0.3 * rng.normal(size=(75, 3)) > 0.2).astype(int)
     tol = {"tol": 1e-7, "random_state": 0, "kernel": "rbf"}
     whole = clone(one_of_each).set_params(**tol).fit(X, Y)
-    for megabytes in (0.0, 0.04):
+    for megabytes in (0.0, 0.02):
         parts = clone(one_of_each).set_params(cache_size=megabytes, **tol).fit(X, Y)
         assert parts.dual_gap_ <= 1e-7
         # PMLODM's confidences come from models of a looser tolerance
