@@ -13,6 +13,7 @@ Small problems are solved to rounding, so that equal problems have equal solutio
 import itertools
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -58,7 +59,9 @@ def solve_pairs(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
     check(loss, SmoothLoss, "auto")
     options = {"tol": tol, "verbose": verbose}
     if loss.shape[0] <= EXACT_ROWS:
-        return newton_to_rounding(operator, loss, max_iter=max_iter, **options)
+        # where rounding does not even leave a value, the others may have a result
+        with suppress(FloatingPointError, np.linalg.LinAlgError):
+            return newton_to_rounding(operator, loss, max_iter=max_iter, **options)
     sweep = BlockSweep(operator, loss)
     few = has_few_features(operator)
     return take_turns(
