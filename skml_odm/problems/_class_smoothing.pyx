@@ -14,6 +14,7 @@ Rivals are moving ones throughout.
 """
 
 from skml_odm.problems._classes cimport Blocks, solve
+from skml_odm.utils._panel cimport add_multiple
 
 
 cdef struct Piece:
@@ -187,3 +188,40 @@ def curvature_diagonal(Blocks blocks, double smoothing, double[:, ::1] result):
             result[i, at.y] = at.n * (1.0 - at.s) * at.g + both
             if at.share > 0.0:
                 result[i, at.r] = at.n * at.s * at.g + both
+
+
+def add_curvature(
+    Blocks blocks, double smoothing, const double[:, ::1] X, Py_ssize_t first,
+    double[:, :, :, ::1] grams,
+):
+    """Add w x xᵀ to the matrices of pairs of classes, for the rows X from ``first`` on.
+
+    H of a row is the sum of w (e_p − e_q)(e_p − e_q)ᵀ over few pairs (p, q), for the loss knows
+    only differences of scores.
+    """
+    cdef Py_ssize_t i, j, q
+    cdef const Py_ssize_t* kept = &blocks.kept[0]
+    cdef Piece at
+    with nogil:
+        for i in range(X.shape[0]):
+            at = piece(blocks, first + i, smoothing)
+            for j in range(at.n):
+                for q in range(j):
+                    add_square(grams, kept[j], kept[q], at.slope * at.g / at.sigma, X, i)
+                add_square(grams, kept[j], at.y, (1.0 - at.s) * at.g, X, i)
+                if at.s > 0.0:
+                    add_square(grams, kept[j], at.r, at.s * at.g, X, i)
+            if at.share > 0.0:
+                add_square(
+                    grams, at.y, at.r, at.share - at.n * at.g * (1.0 - at.s) * at.s, X, i
+                )
+
+
+cdef inline void add_square(
+    double[:, :, :, ::1] grams, Py_ssize_t p, Py_ssize_t q, double weight,
+    const double[:, ::1] X, Py_ssize_t i,
+) noexcept nogil:
+    """Add w x xᵀ to the matrix of a pair."""
+    cdef Py_ssize_t j, size = X.shape[1]
+    for j in range(size):
+        add_multiple(&grams[p, q, j, 0], &X[i, 0], weight * X[i, j], size)

@@ -32,6 +32,7 @@ from .result import Trace
 
 # Weights above which a problem with fewer rows per feature than this is left to dual descent.
 MANY_WEIGHTS = 1500
+FEW_WEIGHTS = 500
 ROWS_PER_FEATURE = 4
 # Rows that block coordinate descent visits before, per weight, to find a first point.
 WARM_VISITS = 60
@@ -186,6 +187,8 @@ class SmoothFunction:
         space, curvature = self.space, Curvature(self.problem, self.smoothing)
         residual = self.residual = space.combine(self.problem.coefficients) - V
         missing = max(enough, MISSING * point.gap_of_rows)
+        if not space.is_kernel and V.size <= FEW_WEIGHTS:
+            return space.solve(curvature, residual)
 
         def is_enough(progress):
             # the norm of the preconditioner may be smaller than that of weights by far
