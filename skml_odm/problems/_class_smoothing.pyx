@@ -66,28 +66,14 @@ cdef inline double change_of_sum(
     return (total - at.n * start[0]) * at.g
 
 
-def smooth_step(Blocks blocks, const double[:, ::1] scores, double smoothing):
-    """Replace every row's coefficients A by those of its smooth loss around A."""
-    cdef Py_ssize_t i, j, k = blocks.k
-    cdef double sigma
-    cdef double* f = &blocks.room[0]
-    cdef double* A
-    with nogil:
-        for i in range(scores.shape[0]):
-            A = &blocks.coefficients[i, 0]
-            sigma = smoothing / blocks.weight[i]
-            for j in range(k):
-                f[j] = scores[i, j] - sigma * A[j]
-            blocks.over[i] = solve(
-                f, k, blocks.label[i], blocks.rival[i], blocks.level[i], sigma, blocks.weight[i],
-                blocks.shape, A, &blocks.kept[0],
-            )
-
-
-def smooth_loss(
+def smooth_step(
     Blocks blocks, const double[:, ::1] scores, const double[:, ::1] centre, double smoothing,
+    bint keep=True,
 ):
-    """The sum of the smooth losses around the coefficients ``centre``."""
+    """The sum of the smooth losses around the coefficients ``centre``.
+
+    If ``keep``, the blocks get the coefficients of the minimisers.
+    """
     cdef Py_ssize_t i, j, k = blocks.k, y
     cdef double* f = &blocks.room[0]
     cdef double* A = f + k
@@ -111,6 +97,10 @@ def smooth_loss(
                 total += 0.5 * beta * beta / over
             for j in range(k):
                 total += 0.5 * sigma * A[j] * A[j]
+            if keep:
+                blocks.over[i] = beta
+                for j in range(k):
+                    blocks.coefficients[i, j] = A[j]
     return total
 
 
@@ -194,9 +184,9 @@ def add_curvature(
     Blocks blocks, double smoothing, const double[:, ::1] X, Py_ssize_t first,
     double[:, :, :, ::1] grams,
 ):
-    """Add w x xᵀ to the matrices of pairs of classes, for the rows X from ``first`` on.
+    """Add w x xᵀ to the lower halves of the matrices of pairs of classes, for rows X.
 
-    H of a row is the sum of w (e_p − e_q)(e_p − e_q)ᵀ over few pairs (p, q), for the loss knows
+    X begins with row ``first``. H of a row is the sum of w (e_p − e_q)(e_p − e_q)ᵀ over few pairs (p, q), for the loss knows
     only differences of scores.
     """
     cdef Py_ssize_t i, j, q
@@ -221,7 +211,7 @@ cdef inline void add_square(
     double[:, :, :, ::1] grams, Py_ssize_t p, Py_ssize_t q, double weight,
     const double[:, ::1] X, Py_ssize_t i,
 ) noexcept nogil:
-    """Add w x xᵀ to the matrix of a pair."""
-    cdef Py_ssize_t j, size = X.shape[1]
-    for j in range(size):
-        add_multiple(&grams[p, q, j, 0], &X[i, 0], weight * X[i, j], size)
+    """Add w x xᵀ to the lower half of the matrix of a pair."""
+    cdef Py_ssize_t j
+    for j in range(X.shape[1]):
+        add_multiple(&grams[p, q, j, 0], &X[i, 0], weight * X[i, j], j + 1)

@@ -88,6 +88,7 @@ class Curvature:
         for p in range(k):
             for q in range(p):
                 gram = grams[p, q] + grams[q, p]
+                gram += np.tril(gram, -1).T
                 matrix[p, :, p, :] += gram
                 matrix[q, :, q, :] += gram
                 matrix[p, :, q, :] -= gram
