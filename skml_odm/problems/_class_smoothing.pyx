@@ -186,8 +186,8 @@ def add_curvature(
 ):
     """Add w x xᵀ to the lower halves of the matrices of pairs of classes, for rows X.
 
-    X begins with row ``first``. H of a row is the sum of w (e_p − e_q)(e_p − e_q)ᵀ over few pairs (p, q), for the loss knows
-    only differences of scores.
+    X begins with row ``first``. H of a row is the sum of w (e_p − e_q)(e_p − e_q)ᵀ over few pairs
+    (p, q), for the loss knows only differences of scores.
     """
     cdef Py_ssize_t i, j, q
     cdef const Py_ssize_t* kept = &blocks.kept[0]
