@@ -7,7 +7,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..decisions.thresholds import check_threshold, make_threshold
-from ..solvers.low_rank_sparse import low_rank_sparse
 from ..utils.types import Matrix, NDArray, Self
 from ..utils.validation import (
     COUNT,
@@ -19,6 +18,7 @@ from ..utils.validation import (
 )
 from ..utils.warn import warn_user
 from .base import LabelRanker
+from .low_rank_sparse import low_rank_sparse
 from .shared_docs import estimator_docs
 
 

@@ -14,6 +14,7 @@ Rivals are moving ones throughout.
 """
 
 from skml_odm.problems._classes cimport Blocks, solve
+from skml_odm.utils._panel cimport add_multiple
 
 
 cdef struct Piece:
@@ -65,28 +66,14 @@ cdef inline double change_of_sum(
     return (total - at.n * start[0]) * at.g
 
 
-def smooth_step(Blocks blocks, const double[:, ::1] scores, double smoothing):
-    """Replace every row's coefficients A by those of its smooth loss around A."""
-    cdef Py_ssize_t i, j, k = blocks.k
-    cdef double sigma
-    cdef double* f = &blocks.room[0]
-    cdef double* A
-    with nogil:
-        for i in range(scores.shape[0]):
-            A = &blocks.coefficients[i, 0]
-            sigma = smoothing / blocks.weight[i]
-            for j in range(k):
-                f[j] = scores[i, j] - sigma * A[j]
-            blocks.over[i] = solve(
-                f, k, blocks.label[i], blocks.rival[i], blocks.level[i], sigma, blocks.weight[i],
-                blocks.shape, A, &blocks.kept[0],
-            )
-
-
-def smooth_loss(
+def smooth_step(
     Blocks blocks, const double[:, ::1] scores, const double[:, ::1] centre, double smoothing,
+    bint keep=True,
 ):
-    """The sum of the smooth losses around the coefficients ``centre``."""
+    """The sum of the smooth losses around the coefficients ``centre``.
+
+    If ``keep``, the blocks get the coefficients of the minimisers.
+    """
     cdef Py_ssize_t i, j, k = blocks.k, y
     cdef double* f = &blocks.room[0]
     cdef double* A = f + k
@@ -110,6 +97,10 @@ def smooth_loss(
                 total += 0.5 * beta * beta / over
             for j in range(k):
                 total += 0.5 * sigma * A[j] * A[j]
+            if keep:
+                blocks.over[i] = beta
+                for j in range(k):
+                    blocks.coefficients[i, j] = A[j]
     return total
 
 
@@ -187,3 +178,40 @@ def curvature_diagonal(Blocks blocks, double smoothing, double[:, ::1] result):
             result[i, at.y] = at.n * (1.0 - at.s) * at.g + both
             if at.share > 0.0:
                 result[i, at.r] = at.n * at.s * at.g + both
+
+
+def add_curvature(
+    Blocks blocks, double smoothing, const double[:, ::1] X, Py_ssize_t first,
+    double[:, :, :, ::1] grams,
+):
+    """Add w x xᵀ to the lower halves of the matrices of pairs of classes, for rows X.
+
+    X begins with row ``first``. H of a row is the sum of w (e_p − e_q)(e_p − e_q)ᵀ over few pairs
+    (p, q), for the loss knows only differences of scores.
+    """
+    cdef Py_ssize_t i, j, q
+    cdef const Py_ssize_t* kept = &blocks.kept[0]
+    cdef Piece at
+    with nogil:
+        for i in range(X.shape[0]):
+            at = piece(blocks, first + i, smoothing)
+            for j in range(at.n):
+                for q in range(j):
+                    add_square(grams, kept[j], kept[q], at.slope * at.g / at.sigma, X, i)
+                add_square(grams, kept[j], at.y, (1.0 - at.s) * at.g, X, i)
+                if at.s > 0.0:
+                    add_square(grams, kept[j], at.r, at.s * at.g, X, i)
+            if at.share > 0.0:
+                add_square(
+                    grams, at.y, at.r, at.share - at.n * at.g * (1.0 - at.s) * at.s, X, i
+                )
+
+
+cdef inline void add_square(
+    double[:, :, :, ::1] grams, Py_ssize_t p, Py_ssize_t q, double weight,
+    const double[:, ::1] X, Py_ssize_t i,
+) noexcept nogil:
+    """Add w x xᵀ to the lower half of the matrix of a pair."""
+    cdef Py_ssize_t j
+    for j in range(X.shape[1]):
+        add_multiple(&grams[p, q, j, 0], &X[i, 0], weight * X[i, j], j + 1)

@@ -19,7 +19,7 @@ more than the duality gap. This is the certificate: W is, up to the gap, a stati
 
 import numpy as np
 
-from ._class_smoothing import apply_curvature, curvature_diagonal
+from ._class_smoothing import add_curvature, apply_curvature, curvature_diagonal
 from ._classes import Blocks
 
 
@@ -76,3 +76,19 @@ class Curvature:
         result = np.empty(self.problem.coefficients.shape)
         curvature_diagonal(self.problem, self.smoothing, result)
         return result
+
+    def add_to(self, matrix, X, first):
+        """Add Σ_i H_i ⊗ x_i x_iᵀ (classes × features, twice) for rows X, the first being ``first``.
+
+        Only the lower half of the matrix.
+        """
+        k, size = matrix.shape[:2]
+        grams = np.zeros((k, k, size, size))
+        add_curvature(self.problem, self.smoothing, X, first, grams)
+        for p in range(k):
+            for q in range(p):
+                gram = grams[p, q] + grams[q, p]
+                gram += np.tril(gram, -1).T
+                matrix[p, :, p, :] += gram
+                matrix[q, :, q, :] += gram
+                matrix[p, :, q, :] -= gram

@@ -17,9 +17,8 @@ from .result import Result, Trace, relative_gap
 SMALL = 64
 # Their relative gap: a gap is a sum of squares, half of whose digits are those of the weights.
 EXACT = 1e-16
-# Relative gap at which the first convex problem is left, and how much smaller it gets each time.
-FIRST_GAP = 0.1
-NEXT_GAP = 0.3
+# Relative gap at which the first convex problem is left; it gets smaller by this factor each time.
+ROUGH = 0.2
 # A block is left as it is for a while where its gap is below this share of the average.
 NEGLIGIBLE = 0.1
 
@@ -122,7 +121,7 @@ def descend(space, problem, *, tol, max_iter, max_outer_iter, rng, verbose=0):
     epochs = Epochs(space, problem, max_iter, rng)
     trace = Trace("descent", verbose)
     goal = EXACT if epochs.small else 0.5 * tol
-    target = goal if epochs.small else max(goal, FIRST_GAP)
+    target = goal if epochs.small else max(goal, ROUGH)
     mu, problem.mu = problem.mu, 0.0
     V, scores = epochs.run(target)[:2]
     problem.mu = mu
@@ -132,10 +131,10 @@ def descend(space, problem, *, tol, max_iter, max_outer_iter, rng, verbose=0):
         if point.gap <= (goal if epochs.small else tol) * point.objective:
             break
         n_outer += 1
-        target = max(NEXT_GAP * target, goal)
+        target = max(ROUGH * target, goal)
         V, scores, objective, gap = epochs.run(target)
         while objective > point.objective and target > 0.01 * tol and not epochs.are_over:
-            target *= NEXT_GAP
+            target *= ROUGH
             V, scores, objective, gap = epochs.run(target)
         trace.add(n_outer, objective, gap)
         if objective >= point.objective:

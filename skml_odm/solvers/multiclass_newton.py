@@ -9,11 +9,12 @@ to row. One step:
    descent with σ = s/c in place of κ. Centred at the coefficients A of the last step, this is the
    method of multipliers for the constraint z = f, and σ need not tend to zero. The coefficients A'
    of the minimisers give the gradient W − XᵀA'.
-3. The Newton direction Δ solves (I + Σ_i x_i x_iᵀ ⊗ H_i) Δ = XᵀA' − W, by conjugate gradients.
+3. The Newton direction Δ solves (I + Σ_i x_i x_iᵀ ⊗ H_i) Δ = XᵀA' − W, directly for few weights,
+   otherwise by conjugate gradients.
 4. The first of the steps 1, ½, ¼, … that lowers the smooth function is taken, or a shorter one that
    lowers it further. s is halved after full steps and doubled after short ones: the smaller it is,
    the faster A follows the scores, but the rougher is the function. J may rise on the way; the
-   lowest point is kept.
+   lowest point is kept. When steps lead nowhere the method goes back to it with s = 1.
 5. Coefficients follow to first order, A' − H XΔ, and are put back into their cone. By the Newton
    equation Xᵀ(A' − H XΔ) = W + Δ, so after a full step they miss W by nothing but that correction.
    This makes the certificate sharp early.
@@ -23,32 +24,33 @@ from typing import Any
 
 import numpy as np
 
-from ..problems._class_smoothing import extrapolate, smooth_loss, smooth_step
+from ..problems._class_smoothing import extrapolate, smooth_step
 from ..problems.classes import Curvature
 from .conjugate_gradients import conjugate_gradients
 from .multiclass import EXACT, SMALL, Point
 from .multiclass_spaces import has_few_features
-from .result import Trace
+from .result import ROUNDING, Trace
 
+# Weights up to which Newton's equations are solved directly: conjugate gradients take longer.
+FEW_WEIGHTS = 500
 # Weights above which a problem with fewer rows per feature than this is left to dual descent.
 MANY_WEIGHTS = 1500
 ROWS_PER_FEATURE = 4
 # Rows that block coordinate descent visits before, per weight, to find a first point.
 WARM_VISITS = 60
-# First smoothing where C is large: its square is this share of the mean of c times that of ‖φ(x)‖².
-# s = 1 is best where classes overlap, that share itself where they do not; this is between them.
+# Share of the mean of c times that of ‖φ(x)‖² that is the best s where classes do not overlap.
+# Where they do it is 1. The first s is between the two.
 STIFF = 0.03
-# Newton steps in a row without any gain: those after which s does not fall any more, as it may have
-# gone in cycles, and those after which the method gives up.
-CYCLE = 15
+# Newton steps in a row without any gain after which s does not fall any more and the method goes
+# back to the best point, with s = 1; each time it waits twice as long. After PATIENCE it gives up.
+CYCLE = 8
 PATIENCE = 100
-# Steps of conjugate gradients at most; the relative residual that they are to reach; and what a
-# residual may add to the duality gap, relative to what the rows add.
-MOST_STEPS = 500
+# The relative residual that conjugate gradients are to reach; and what a residual may add to the
+# duality gap, relative to what the rows add.
 RESIDUAL = 0.1
 MISSING = 0.3
-# What is a change of a function's value by no more than rounding, relative to it.
-ROUNDING = 1e-13
+# Steps of conjugate gradients at most.
+MOST_STEPS = 500
 
 
 def suits_descent(shape, n_classes):
@@ -123,17 +125,18 @@ def minimise(space, problem, V, *, goal, min_iter=1, max_iter, trace):
 
     Returns the point of the least objective, and the number of steps.
     """
-    stiffness = float(np.mean(problem.diagonal) * np.mean(problem.weight))
-    first = max(1.0, np.sqrt(STIFF * stiffness))
+    most = max(1.0, STIFF * float(np.mean(problem.diagonal) * np.mean(problem.weight)))
+    first = np.sqrt(most)
     # another problem's solution is closer to the end
     s = first if min_iter else 0.5 * first
     scores = space.scores(V)
+    wait = CYCLE
     best: Any = None
     n_idle = 0
     for n_steps in range(max_iter + 1):
         point = Point.at(space, problem, V, scores)
         found = point if best is None else best.improved_by(point, space, problem)
-        if best is None or gains(found, best, 0.01 * goal):
+        if best is None or gains(found, best):
             n_idle = 0
         else:
             n_idle += 1
@@ -142,6 +145,11 @@ def minimise(space, problem, V, *, goal, min_iter=1, max_iter, trace):
         is_done = n_steps >= min_iter and best.gap <= goal * best.objective
         if is_done or n_idle > PATIENCE:
             break
+        if n_idle == wait:
+            wait *= 2
+            # the smoothing may be wrong for these classes
+            V, scores, point, problem.dual = best.unknowns, best.scores, best, best.dual
+            s = 1.0
         if n_steps < max_iter:
             smooth = SmoothFunction(space, problem, scores, s)
             direction, change = smooth.newton_direction(V, point, 0.02 * goal * point.objective)
@@ -152,17 +160,14 @@ def minimise(space, problem, V, *, goal, min_iter=1, max_iter, trace):
             if length == 1.0 and n_idle <= CYCLE:
                 s *= 0.5
             elif length < 0.25:
-                s = min(2.0 * s, 10.0 * first**2)
-    failed = n_idle > PATIENCE and best.gap > 0.5 * best.objective
-    if failed and stiffness * np.finfo(np.float64).eps > 1.0:
-        # I is lost next to Σ x xᵀ ⊗ H
-        raise FloatingPointError("Newton's equations are beyond double precision")
+                s = min(2.0 * s, 10.0 * most)
     return best, n_steps
 
 
-def gains(point, other, share):
-    """Whether it is clearly lower, or as low and clearly better certified."""
-    return point.objective < (1.0 - share) * other.objective or point.gap < 0.7 * other.gap
+def gains(point, other):
+    """Whether it is clearly lower, as the gap would have it, or clearly better certified."""
+    least = min(other.gap, other.objective)
+    return point.objective < other.objective - 0.01 * least or point.gap < 0.7 * other.gap
 
 
 class SmoothFunction:
@@ -175,16 +180,18 @@ class SmoothFunction:
         self.space, self.problem, self.smoothing = space, problem, smoothing
         self.centre = np.array(problem.coefficients)
         self.residual: Any = None
-        smooth_step(problem, scores, smoothing)
+        self.loss = smooth_step(problem, scores, self.centre, smoothing)
 
     def value(self, V, scores):
-        loss = smooth_loss(self.problem, scores, self.centre, self.smoothing)
+        loss = smooth_step(self.problem, scores, self.centre, self.smoothing, keep=False)
         return loss + 0.5 * self.space.inner(V, V, scores)
 
     def newton_direction(self, V, point, enough):
         """Δ and its scores; the certificate may miss ``enough`` in any case."""
         space, curvature = self.space, Curvature(self.problem, self.smoothing)
         residual = self.residual = space.combine(self.problem.coefficients) - V
+        if not space.is_kernel and V.size <= FEW_WEIGHTS:
+            return space.solve(curvature, residual)
         missing = max(enough, MISSING * point.gap_of_rows)
 
         def is_enough(progress):
@@ -207,7 +214,7 @@ class SmoothFunction:
         Or 0 if none lowers the value. A full step need not, up to rounding: where weights
         are at their best, and coefficients are not, no value can tell.
         """
-        start = self.value(V, scores)
+        start = self.loss + 0.5 * self.space.inner(V, V, scores)
         noise = ROUNDING * abs(start)
         # twice what a full step gains if the function is quadratic; half of that is good enough
         promise = self.space.inner(self.residual, direction, change)

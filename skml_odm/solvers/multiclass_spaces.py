@@ -22,7 +22,7 @@ from functools import partial
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, get_blas_funcs
+from scipy.linalg import cho_factor, cho_solve, get_blas_funcs
 
 from ..features.kernels import row_slices, rows_times, squared_norms
 from ._multiclass_sweeps import sweep_dense, sweep_panel, sweep_sparse
@@ -87,6 +87,33 @@ class WeightSpace:
         result[:, -1] = self.intercept
         return result
 
+    def gram(self, weight, precision=np.float64):
+        """Σ_i w_i x_i x_iᵀ for weights ≥ 0 of the rows."""
+        total = np.zeros((self.shape[1],) * 2, dtype=precision)
+        index = np.flatnonzero(weight)
+        step = max(1, ENTRIES_PER_CALL // len(total))
+        for start in range(0, len(index), step):
+            part = index[start : start + step]
+            X = self.dense(part) * np.sqrt(weight[part, None])
+            X = X.astype(precision, copy=False)
+            total += X.T @ X
+        return total
+
+    def solve(self, curvature, residual):
+        """The solution of Newton's equations and its scores, by one Cholesky factor."""
+        size, k = residual.shape
+        matrix = np.zeros((k, size, k, size))
+        step = max(1, ENTRIES_PER_CALL // size)
+        for start in range(0, self.shape[0], step):
+            rows = np.arange(start, min(start + step, self.shape[0]))
+            curvature.add_to(matrix, self.dense(rows), start)
+        matrix = matrix.reshape(k * size, k * size)
+        matrix += np.eye(k * size)
+        factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        solution = cho_solve(factor, residual.T.ravel(), check_finite=False)
+        solution = np.ascontiguousarray(solution.reshape(k, size).T)
+        return solution, self.scores(solution)
+
     def preconditioner(self, diagonals):
         if has_few_features(self.shape[1], diagonals.shape[1]):
             return ClassBlocks(self, diagonals)
@@ -138,17 +165,8 @@ class ClassBlocks:
         return self._factor_in(np.float64, weight, scale)
 
     def _factor_in(self, precision, weight, scale):
-        matrix = np.zeros((self.space.shape[1],) * 2, dtype=precision, order="F")
-        matrix.flat[:: len(matrix) + 1] = 1.0 / scale
-        (syrk,) = get_blas_funcs(("syrk",), (matrix,))
-        index = np.flatnonzero(weight)
-        root = np.sqrt(weight[index, None] / scale)
-        step = max(1, ENTRIES_PER_CALL // len(matrix))
-        for start in range(0, len(index), step):
-            part = slice(start, start + step)
-            X = self.space.dense(index[part]) * root[part]
-            X = X.astype(precision, copy=False)
-            matrix = syrk(1.0, X.T, beta=1.0, c=matrix, lower=True, overwrite_c=True)
+        matrix = self.space.gram(weight / scale, precision)
+        matrix.flat[:: len(matrix) + 1] += 1.0 / scale
         return cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)[0]
 
     def __call__(self, residual):

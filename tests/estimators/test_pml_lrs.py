@@ -8,7 +8,7 @@ from sklearn.metrics import label_ranking_loss
 
 from skml_odm import PMLLRS
 from skml_odm.datasets import add_candidate_noise
-from skml_odm.solvers.low_rank_sparse import (
+from skml_odm.estimators.low_rank_sparse import (
     RowSpace,
     low_rank_sparse,
     lower_bound,

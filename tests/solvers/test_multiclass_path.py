@@ -128,7 +128,7 @@ def test_without_an_upper_side_no_start_has_multipliers_of_it():
     # the other way round it is a start; there may be several minima
     del problems.path.solutions[next(iter(problems.path.solutions))]
     begun, _ = problems.solve(100.0, 0.2, 1.0)
-    assert begun.primal == pytest.approx(two_sided.primal, rel=1e-3)
+    assert begun.primal <= 1.001 * two_sided.primal
 
 
 @pytest.mark.parametrize("error", [None, FloatingPointError, np.linalg.LinAlgError])

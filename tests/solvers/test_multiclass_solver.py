@@ -11,13 +11,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from skml_odm.features import kernels
 from skml_odm.features.operators import KernelOperator
-from skml_odm.problems._class_smoothing import (
-    extrapolate,
-    smooth_step,
-)
+from skml_odm.problems._class_smoothing import extrapolate, smooth_step
 from skml_odm.problems._classes import solve_block
 from skml_odm.problems.classes import ClassProblem, Curvature
-from skml_odm.solvers import multiclass_spaces
+from skml_odm.solvers import multiclass_newton, multiclass_spaces
 from skml_odm.solvers.multiclass import Point, descend
 from skml_odm.solvers.multiclass_newton import SmoothFunction, newton, suits_descent
 from skml_odm.solvers.multiclass_spaces import (
@@ -215,7 +212,7 @@ def random_rows(seed, m=40, k=4, moving=True):
 
 def stepped(seed, scores, smoothing):
     blocks = random_rows(seed)[0]
-    smooth_step(blocks, scores, smoothing)
+    smooth_step(blocks, scores, blocks.coefficients, smoothing)
     return blocks
 
 
@@ -323,6 +320,7 @@ def test_both_solvers_agree_where_the_problem_is_convex(seed):
 def test_conjugate_gradients_find_the_same_point(monkeypatch, preconditioned):
     X, y, weight = random_classes(5)
     direct, _ = solve(X, y, weight, mu=0.0, solver=descend)
+    monkeypatch.setattr(multiclass_newton, "FEW_WEIGHTS", 0)
     if not preconditioned:
         monkeypatch.setattr(multiclass_spaces, "MOST_FEATURES", 0)
     for container in (np.asarray, sparse.csr_matrix):
@@ -386,9 +384,24 @@ def test_class_blocks_in_double_precision_where_single_will_not_do(monkeypatch):
         np.testing.assert_allclose(np.tril(found), np.tril(single), atol=1e-5)
 
 
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("entries", [10, 2**17])
+def test_few_weights_have_a_direct_solution(container, entries, monkeypatch):
+    monkeypatch.setattr(multiclass_spaces, "ENTRIES_PER_CALL", entries)
+    smooth, point = after_a_smooth_step(container)
+    space, problem = smooth.space, smooth.problem
+    residual = space.combine(problem.coefficients) - point.unknowns
+    direction, change = smooth.newton_direction(point.unknowns, point, 0.0)
+    np.testing.assert_allclose(change, space.scores(direction), rtol=1e-12, atol=1e-12)
+    image = direction + space.combine(Curvature(problem, 0.5).product(change))
+    np.testing.assert_allclose(image, residual, rtol=1e-9, atol=1e-9)
+    assert np.abs(residual).max() > 0.01
+
+
 @pytest.mark.parametrize("gap_of_rows", [np.inf, 1e-2, 1e-4])
-def test_directions_are_as_precise_as_the_certificate_needs(gap_of_rows):
+def test_directions_are_as_precise_as_the_certificate_needs(gap_of_rows, monkeypatch):
     """In the norm of the weights: the preconditioner's says little where curvature is large."""
+    monkeypatch.setattr(multiclass_newton, "FEW_WEIGHTS", 0)
     smooth, point = after_a_smooth_step(scale=1e3)
     space, problem = smooth.space, smooth.problem
     residual = space.combine(problem.coefficients) - point.unknowns
@@ -435,11 +448,29 @@ def test_descent_never_raises_the_objective(moving):
         assert result.primal <= min(values[:-1]) * (1 + 1e-12)
 
 
-def test_newton_never_raises_the_objective():
-    X, y, weight = random_classes(4)
-    result, _ = solve(X, y, 3 * weight, tol=1e-3)
-    values = [primal for _, primal, _ in result.trace]
-    assert len(values) > 2 and (np.diff(values) <= 0).all()
+def test_newton_ends_at_the_lowest_point_that_it_met(monkeypatch):
+    """J may rise on the way; the result is the best point with its own value."""
+    met = []
+
+    def record(space, problem, V, scores):
+        point = at(space, problem, V, scores)
+        met.append(point.objective)
+        return point
+
+    at = Point.at
+    monkeypatch.setattr(Point, "at", record)
+    rises = 0
+    for seed in range(3):
+        met.clear()
+        rng = np.random.default_rng(seed)
+        y = np.arange(80, dtype=np.intc) % 3
+        X = rng.normal(size=(80, 20)) + 2.0 * np.eye(20)[y]
+        weight = np.full(80, 1e6)
+        result, W = solve(X, y, weight, tol=1e-6, max_iter=20)
+        assert result.primal == pytest.approx(min(met), rel=1e-12)
+        assert result.primal == pytest.approx(objective(result.scores, W, y, weight, 0.5))
+        rises += (np.diff(met) > 1e-3 * result.primal).sum()
+    assert rises > 0
 
 
 @pytest.mark.parametrize("solver", [newton, descend])

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..solvers.result import relative_gap
 from ..utils.parallel import interruptible
-from .result import relative_gap
 
 # Iterations between two computations of the duality gap, which costs about as much as one of them.
 CHECK_EVERY = 10
