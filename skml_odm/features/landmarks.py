@@ -5,6 +5,8 @@ data. First-order and conjugate-gradient steps both suffer from them, and both a
 eigenvectors q_i, λ_i of K[S, S] on some landmarks S.
 """
 
+from typing import Any
+
 import numpy as np
 
 
@@ -20,7 +22,7 @@ class Landmarks:
         The constant that is added to K.
     """
 
-    def __init__(self, operator, most, intercept):
+    def __init__(self, operator: Any, most: int, intercept: float) -> None:
         m = operator.shape[0]
         gram = operator.gram(slice(0, None, max(1, -(-m // most)))) + intercept
         self.diagonal = np.trace(gram) / len(gram)
@@ -30,7 +32,7 @@ class Landmarks:
         self.values, self.vectors = values[seen], vectors[:, seen]
         self.sums = self.vectors.sum(axis=0)
 
-    def constant_response(self, curvature):
+    def constant_response(self, curvature: np.ndarray) -> np.ndarray:
         """Estimate 1ᵀ(I/d + K)⁻¹1 for each curvature d: the answer of Σ_i A_i to a common shift.
 
         The off-diagonal part of K grows with the number of rows, the diagonal does not. What of the

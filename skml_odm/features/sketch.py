@@ -5,6 +5,9 @@ method finds features of the huge ones, from a random subspace that is turned to
 products with K; λ is an upper bound of what remains, by Lanczos' method.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
@@ -34,7 +37,7 @@ class Sketch:
         λ.
     """
 
-    def __init__(self, operator, rank):
+    def __init__(self, operator: Any, rank: int) -> None:
         rng = np.random.RandomState(0)
         m = operator.shape[0]
         subspace = rng.normal(size=(m, min(rank, m)))
@@ -45,7 +48,7 @@ class Sketch:
         kept = values > SMALLEST * max(values[-1], np.finfo(float).tiny)
         self.features = (image @ vectors[:, kept]) / np.sqrt(values[kept])
 
-        def remaining(v):
+        def remaining(v: np.ndarray) -> np.ndarray:
             return operator.product(v) - self.features @ (self.features.T @ v)
 
         # differences of products with K have the digits for no smaller λ
@@ -53,7 +56,7 @@ class Sketch:
         self.rest = max(upper_bound(remaining, rng.normal(size=(m, 1))), least)
 
 
-def upper_bound(product, v):
+def upper_bound(product: Callable[[np.ndarray], np.ndarray], v: np.ndarray) -> float:
     """A bound on the largest eigenvalue of a symmetric matrix, by Lanczos' method; at least 0."""
     diagonal: list[float] = []
     beside: list[float] = []

@@ -7,16 +7,19 @@ A row without a relevant or without an irrelevant label cannot be ranked wrongly
 scikit-learn's ranking measures it counts, with no error.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
+from ..utils.types import Matrix, NDArray, Weights
 from ..utils.validation import Target, as_plain_numbers
 
 # With at most so many labels ranking loss compares all pairs; otherwise it sorts.
 FEW_LABELS = 16
 
 
-def _labels_and_scores(y_true, y_score):
+def _labels_and_scores(y_true: Matrix, y_score: Matrix) -> tuple[NDArray, NDArray]:
     """The two arguments of a ranking measure as arrays of one shape."""
     indicator = Target(y_true).indicator
     y_score = as_plain_numbers(y_score, "y_score")
@@ -31,7 +34,7 @@ def _labels_and_scores(y_true, y_score):
     return indicator, scores
 
 
-def one_error(y_true, y_score, *, sample_weight=None):
+def one_error(y_true: Matrix, y_score: Matrix, *, sample_weight: Weights = None) -> float:
     """Share of rows whose top-ranked label is not relevant.
 
     Where several labels share the top score, the share of irrelevant ones among them counts.
@@ -58,14 +61,14 @@ def one_error(y_true, y_score, *, sample_weight=None):
     return float(np.average(error, weights=sample_weight))
 
 
-def _ranking(indicator, scores):
+def _ranking(indicator: NDArray, scores: NDArray) -> NDArray:
     """The labels of each row by falling score, irrelevant ones first among equal ones."""
     first = np.argsort(indicator, axis=1, kind="stable")
     falling = np.argsort(-np.take_along_axis(scores, first, axis=1), axis=1, kind="stable")
     return np.take_along_axis(first, falling, axis=1)
 
 
-def ranking_loss(y_true, y_score, *, sample_weight=None):
+def ranking_loss(y_true: Matrix, y_score: Matrix, *, sample_weight: Weights = None) -> float:
     """Share of the pairs of a relevant and an irrelevant label that are ranked wrongly.
 
     As scikit-learn's ``label_ranking_loss``: equal scores are wrong, the share is averaged over
@@ -100,7 +103,7 @@ def ranking_loss(y_true, y_score, *, sample_weight=None):
     return float(np.average(wrong / np.maximum(n_pairs, 1), weights=sample_weight))
 
 
-def average_precision(y_true, y_score, *, sample_weight=None):
+def average_precision(y_true: Matrix, y_score: Matrix, *, sample_weight: Weights = None) -> float:
     """For each relevant label the share of relevant ones among those ranked no lower; averaged.
 
     As scikit-learn's ``label_ranking_average_precision_score``.
@@ -137,7 +140,13 @@ def average_precision(y_true, y_score, *, sample_weight=None):
     return float(np.average(row, weights=sample_weight))
 
 
-def coverage(y_true, y_score, *, sample_weight=None, normalize=False):
+def coverage(
+    y_true: Matrix,
+    y_score: Matrix,
+    *,
+    sample_weight: Weights = None,
+    normalize: bool = False,
+) -> float:
     """How far down the ranking one has to go to meet all relevant labels, counted from zero.
 
     The papers count from zero, scikit-learn's ``coverage_error`` from one. Irrelevant labels with
@@ -167,7 +176,7 @@ def coverage(y_true, y_score, *, sample_weight=None, normalize=False):
     return depth / indicator.shape[1] if normalize else depth
 
 
-def label_margins(estimator, X, y):
+def label_margins(estimator: Any, X: Matrix, y: Matrix) -> NDArray:
     """The margins f_k(x) − f_l(x) of all pairs of a relevant label k and an irrelevant label l.
 
     Their distribution is what margin-distribution methods shape.

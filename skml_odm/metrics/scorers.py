@@ -1,5 +1,9 @@
 """Ranking measures as scorers for model selection."""
 
+from collections.abc import Callable
+from typing import Any
+
+from ..utils.types import Matrix, Weights
 from .ranking import average_precision, coverage, one_error, ranking_loss
 
 
@@ -16,19 +20,21 @@ class RankingScorer:
     greater_is_better : bool
     """
 
-    def __init__(self, measure, greater_is_better=True):
+    def __init__(self, measure: Callable[..., float], greater_is_better: bool = True) -> None:
         self.measure = measure
         self.sign = 1.0 if greater_is_better else -1.0
 
-    def __call__(self, estimator, X, y, sample_weight=None):
+    def __call__(
+        self, estimator: Any, X: Matrix, y: Matrix, sample_weight: Weights = None
+    ) -> float:
         rank = getattr(estimator, "ranking_scores", estimator.decision_function)
         return self.sign * self.measure(y, rank(X), sample_weight=sample_weight)
 
-    def _accept_sample_weight(self):
+    def _accept_sample_weight(self) -> bool:
         """Asked by scikit-learn where there are several scorers."""
         return True
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         greater = "" if self.sign > 0 else ", greater_is_better=False"
         return f"RankingScorer({self.measure.__name__}{greater})"
 

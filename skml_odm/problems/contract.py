@@ -37,19 +37,21 @@ proximal, auto         ``SmoothableLoss``: ``PairMultipliers`` of a ``HingeLoss`
 
 from typing import Any, Protocol
 
+from numpy.typing import NDArray
+
 
 class Loss(Protocol):
     """What every solver needs to state a primal value."""
 
     shape: tuple[int, int]
 
-    def evaluate(self, scores) -> tuple[float, Any]: ...
+    def evaluate(self, scores: NDArray) -> tuple[float, NDArray]: ...
 
 
 class SmoothLoss(Loss, Protocol):
     """A differentiable loss."""
 
-    def curvature(self, scores) -> Any: ...
+    def curvature(self, scores: NDArray) -> Any: ...
 
 
 class BlockLoss(Loss, Protocol):
@@ -64,10 +66,10 @@ class SmoothableLoss(Protocol):
     shape: tuple[int, int]
     coefficients: Any
 
-    def smoothed(self, width, *arguments) -> Any: ...
+    def smoothed(self, width: float, *arguments: Any) -> Any: ...
 
 
-def check(problem, needed, solver):
+def check(problem: object, needed: type, solver: str) -> None:
     """Raise a TypeError that says what a solver needs and a problem lacks.
 
     Parameters
@@ -88,7 +90,7 @@ def check(problem, needed, solver):
     )
 
 
-def _missing(problem, needed):
+def _missing(problem: object, needed: type) -> list[str]:
     """Names that a protocol lists and a problem does not have."""
     listed: dict[str, None] = {}
     for kind in reversed(needed.__mro__):

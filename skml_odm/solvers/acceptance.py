@@ -13,6 +13,7 @@ twice its value at zero for each unit of the largest E_i: a margin is the differ
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from .result import ROUNDING
 EPSILON = np.finfo(np.float64).eps
 
 
-def accepted(result, operator, at_zero, *, tol, **of_zero):
+def accepted(result: Any, operator: Any, at_zero: float, *, tol: float, **of_zero: Any) -> Any:
     """The result with its rounding, or the zero model if that has the smaller primal value.
 
     Parameters
@@ -59,7 +60,7 @@ def accepted(result, operator, at_zero, *, tol, **of_zero):
     return result
 
 
-def rounding_of_values(coefficients, operator, at_zero):
+def rounding_of_values(coefficients: np.ndarray, operator: Any, at_zero: float) -> float:
     """How much of the difference of primal and dual value may be rounding."""
     sizes = np.abs(coefficients)
     roots = np.sqrt(operator.diagonal() + operator.intercept)

@@ -9,6 +9,7 @@ coefficients with the inner product of K, Φ V = K V, and Φ* is the identity: t
 (I + D K) V = R, and K⁻¹ appears nowhere. In weight space Φ is the matrix of features.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +43,14 @@ class Solution(NamedTuple):
     is_solved: bool
 
 
-def conjugate_gradients(space, curvature, residual, precondition, is_enough, max_steps):
+def conjugate_gradients(
+    space: Any,
+    curvature: Any,
+    residual: np.ndarray,
+    precondition: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    is_enough: Callable[[Progress], bool],
+    max_steps: int,
+) -> Solution:
     """Solve (I + Φ* D Φ) V = R.
 
     Every step takes one product with Φ, in the preconditioner, one with Φ* and one with D.

@@ -5,7 +5,10 @@ the tolerance. ``send(True)`` tells it that this iteration was the last: it then
 certificate and returns what it has.
 """
 
-from typing import NamedTuple
+from collections.abc import Generator
+from typing import Any, NamedTuple, TypeAlias
+
+from .result import Result
 
 
 class Step(NamedTuple):
@@ -17,7 +20,11 @@ class Step(NamedTuple):
     """How many products K V the iteration cost, about."""
 
 
-def finish(steps, max_iter):
+# yields steps, is sent whether the last one was the last, returns a result
+Steps: TypeAlias = Generator[Step, bool | None, Result]
+
+
+def finish(steps: Steps, max_iter: int) -> Any:
     """Run a solver for at most ``max_iter`` iterations and return its result."""
     try:
         next(steps)
@@ -28,7 +35,7 @@ def finish(steps, max_iter):
     return conclude(steps)
 
 
-def conclude(steps):
+def conclude(steps: Steps) -> Any:
     """End a solver now and return its result."""
     try:
         steps.send(True)

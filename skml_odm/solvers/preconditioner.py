@@ -13,6 +13,8 @@ of X then sum to zero like those of R, so those of the approximation are made to
 
 import numpy as np
 
+from ..features.sketch import Sketch
+
 
 class SketchPreconditioner:
     """The preconditioner for one Hessian.
@@ -32,7 +34,7 @@ class SketchPreconditioner:
         The largest mean curvature of a label.
     """
 
-    def __init__(self, sketch, diagonal, zero_sums):
+    def __init__(self, sketch: Sketch, diagonal: np.ndarray, zero_sums: bool) -> None:
         self.features = sketch.features
         self.zero_sums = zero_sums
         self.curvature = max(diagonal.mean(axis=0).max(), np.finfo(float).tiny)
@@ -44,7 +46,7 @@ class SketchPreconditioner:
             system += self.features.T @ (weight[:, None] * self.features)
             inverse[:] = np.linalg.inv(system)
 
-    def __call__(self, R, KR):
+    def __call__(self, R: np.ndarray, KR: np.ndarray) -> np.ndarray:
         """X for R and K R, which stay as they are."""
         X = self.weights * KR
         # one small system per label

@@ -59,11 +59,11 @@ class Result:
     limit: str | None = None
 
     @property
-    def dual(self):
+    def dual(self) -> float:
         return self.primal - self.difference
 
     @property
-    def gap(self):
+    def gap(self) -> float:
         """Relative duality gap, or what rounding may hide if that is more.
 
         At most 1, because 0 is a lower bound, too.
@@ -71,7 +71,7 @@ class Result:
         return min(1.0, max(relative_gap(self.primal, self.difference), self.rounding))
 
 
-def relative_gap(primal, difference):
+def relative_gap(primal: float, difference: float) -> float:
     """difference / primal; zero for a problem without pairs, whose values are zero.
 
     A difference below zero by more than rounding, or a primal value below zero, belongs to no
@@ -87,12 +87,12 @@ def relative_gap(primal, difference):
 class Trace:
     """Collects one entry per iteration and prints it if asked to."""
 
-    def __init__(self, name, verbose=0):
+    def __init__(self, name: str, verbose: int = 0) -> None:
         self.name = name
         self.verbose = verbose
-        self.entries = []
+        self.entries: list[tuple[int, float, float]] = []
 
-    def add(self, iteration, primal, difference):
+    def add(self, iteration: int, primal: float, difference: float) -> None:
         self.entries.append((iteration, primal, difference))
         if self.verbose:
             print(

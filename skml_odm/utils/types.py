@@ -1,5 +1,6 @@
 """Types for annotations of public methods."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import ArrayLike, NDArray
@@ -12,5 +13,6 @@ else:
     Self = Any
 
 Matrix: TypeAlias = ArrayLike | spmatrix
+Weights: TypeAlias = NDArray | Sequence[float] | None
 
-__all__ = ["ArrayLike", "Matrix", "NDArray", "Self", "csr_matrix"]
+__all__ = ["ArrayLike", "Matrix", "NDArray", "Self", "Weights", "csr_matrix"]
