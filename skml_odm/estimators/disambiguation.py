@@ -16,7 +16,8 @@ from ..problems.confidences import ConfidenceLoss
 from ..solvers.acceptance import accepted
 from ..solvers.confidence import confidences as confidence_step
 from ..solvers.newton import newton
-from ..solvers.turns import EXACT_ROWS, newton_to_rounding
+from ..solvers.result import EXACT_ROWS
+from ..solvers.turns import newton_to_rounding
 from .candidates import largest_is_one
 
 # Relative gap of the models that only serve to score rows they have not seen.

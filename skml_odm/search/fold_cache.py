@@ -15,7 +15,7 @@ from ..estimators.mcodm import ClassSetup
 from ..solvers.directions import has_few_features
 from ..solvers.multiclass_path import MultiClassPath
 from ..solvers.path import PairPath
-from ..solvers.turns import EXACT_ROWS
+from ..solvers.result import EXACT_ROWS
 
 # What scikit-learn notes of X when it checks it.
 NOTED = ("n_features_in_", "feature_names_in_")

@@ -22,14 +22,11 @@ from sklearn.svm import SVC, LinearSVC
 
 from ..features.operators import ChunkedOperator
 from ._binary_svm import CoordinateSteps
-from .result import Result, Trace, relative_gap
+from .result import EXACT_ROWS, Result, Trace, relative_gap
 
 # Kernels that LIBSVM can compute by itself.
 LIBSVM_KERNELS = {"rbf", "poly"}
 
-# Problems of at most this many rows are solved to rounding, whatever the tolerance: it costs
-# nothing, and equal problems then have equal solutions.
-SMALL = 64
 # Without a kernel matrix, coordinate steps see that of at most this many rows at a time.
 BLOCK = 1500
 # Coordinate steps per row after which coefficients inside their bounds, if these are few, are
@@ -161,7 +158,7 @@ class _Label:
             scores = self.certify(a)
             finest = ROUNDING * max(1.0, np.abs(scores).max())
             done = relative_gap(self.primal, self.difference) <= tol
-            if steps >= budget or (done and m > SMALL):
+            if steps >= budget or (done and m > EXACT_ROWS):
                 break
             # what is left may be the rounding that the scores gathered on the way, or for good
             if settled and (done or self.difference > 0.5 * before):

@@ -15,6 +15,7 @@ from ..features.operators import LinearOperator
 from ..features.sketch import Sketch
 from .conjugate_gradients import conjugate_gradients
 from .preconditioner import SketchPreconditioner
+from .result import ROUNDING
 
 # Features of the sketch of K.
 RANK = 32
@@ -32,9 +33,6 @@ RIDGE = 1e-9
 # Eigenvectors of d × d features are taken where they cost less than this many products with the
 # rows: about the products that a fit in function space takes.
 MOST_PREPARATION = 40.0
-
-# Eigenvalues below this share of the largest are zero.
-SMALLEST = 1e-12
 
 
 def directions(operator, zero_sums=False):
@@ -186,7 +184,7 @@ class FeatureDirection:
         self.diagonal = np.trace(gram) / m
         values, self.vectors = np.linalg.eigh(gram)
         self.values = np.maximum(values, 0.0)[:, None]
-        positive = self.values > SMALLEST * values[-1]
+        positive = self.values > ROUNDING * values[-1]
         self.inverse = np.divide(1.0, self.values, out=np.zeros_like(self.values), where=positive)
 
     def __call__(self, curvature, R, KR, forcing):

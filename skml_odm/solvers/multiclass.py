@@ -10,13 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .result import Result, Trace, relative_gap
+from .result import EXACT, EXACT_ROWS, Result, Trace, relative_gap
 
-# Problems of at most this many rows are solved to rounding, whatever the tolerance: it costs
-# nothing, and equal problems then have equal solutions.
-SMALL = 64
-# Their relative gap: a gap is a sum of squares, half of whose digits are those of the weights.
-EXACT = 1e-16
 # Relative gap at which the first convex problem is left; it gets smaller by this factor each time.
 ROUGH = 0.2
 # A block is left as it is for a while where its gap is below this share of the average.
@@ -154,7 +149,7 @@ class Epochs:
     def __init__(self, space, problem, max_iter, rng):
         self.space, self.problem, self.max_iter, self.rng = space, problem, max_iter, rng
         self.n_iter = 0
-        self.small = len(problem.label) <= SMALL
+        self.small = len(problem.label) <= EXACT_ROWS
 
     @property
     def are_over(self):

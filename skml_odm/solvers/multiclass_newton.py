@@ -27,9 +27,10 @@ import numpy as np
 from ..problems._class_smoothing import extrapolate, smooth_step
 from ..problems.classes import Curvature
 from .conjugate_gradients import conjugate_gradients
-from .multiclass import EXACT, SMALL, Point
+from .directions import MAX_STEPS
+from .multiclass import Point
 from .multiclass_spaces import has_few_features
-from .result import ROUNDING, Trace
+from .result import EXACT, EXACT_ROWS, ROUNDING, Trace
 
 # Weights up to which Newton's equations are solved directly: conjugate gradients take longer.
 FEW_WEIGHTS = 500
@@ -49,8 +50,6 @@ PATIENCE = 100
 # duality gap, relative to what the rows add.
 RESIDUAL = 0.1
 MISSING = 0.3
-# Steps of conjugate gradients at most.
-MOST_STEPS = 500
 
 
 def suits_descent(shape, n_classes):
@@ -59,7 +58,7 @@ def suits_descent(shape, n_classes):
     many = d * n_classes > MANY_WEIGHTS and (
         m < ROWS_PER_FEATURE * d or not has_few_features(d, n_classes)
     )
-    return m > SMALL and (d > m or many)
+    return m > EXACT_ROWS and (d > m or many)
 
 
 def newton(space, problem, *, tol, max_iter, max_outer_iter, rng, verbose=0, start=None):
@@ -90,13 +89,13 @@ def newton(space, problem, *, tol, max_iter, max_outer_iter, rng, verbose=0, sta
     trace = Trace("newton", verbose)
     n_rows = len(problem.label)
     # of small problems everything is solved to rounding, so that the rows' order does not matter
-    goal = min(EXACT, tol) if n_rows <= SMALL else tol
+    goal = min(EXACT, tol) if n_rows <= EXACT_ROWS else tol
     n_before, V = 0, start
     if start is None:
         # with μ = 0 the problem is convex
         mu, problem.mu = problem.mu, 0.0
         V = np.zeros((space.shape[1], problem.k))
-        if n_rows <= SMALL:
+        if n_rows <= EXACT_ROWS:
             point, n_before = minimise(space, problem, V, goal=goal, max_iter=max_iter, trace=trace)
             V = point.unknowns
         else:
@@ -204,7 +203,7 @@ class SmoothFunction:
 
         precondition = space.preconditioner(curvature.diagonals())
         solution = conjugate_gradients(
-            space, curvature, residual, precondition, is_enough, MOST_STEPS
+            space, curvature, residual, precondition, is_enough, 2 * MAX_STEPS
         )
         return solution.unknowns, solution.scores
 

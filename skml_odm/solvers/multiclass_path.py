@@ -21,11 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .multiclass import SMALL
 from .multiclass_newton import newton
+from .result import EXACT_ROWS, PATH_MEMORY
 
-# Solutions in memory: at most so many bytes, but always one.
-MEMORY = 2**26
 # Weights, and ratios, within this factor of each other count as equal.
 EQUAL = 1.1
 
@@ -86,7 +84,7 @@ class MultiClassPath:
 
     def minimise(self, space, problem, **options):
         """Solve a problem as :func:`~.multiclass_newton.newton` does."""
-        if len(problem.label) <= SMALL:
+        if len(problem.label) <= EXACT_ROWS:
             # these are solved to rounding, wherever they begin
             return newton(space, problem, **options)
         place, zero = Place.of(problem), problem.dual
@@ -123,7 +121,7 @@ class MultiClassPath:
     def _remember(self, place, known):
         self.solutions.pop(place, None)
         self.solutions[place] = known
-        most = max(1, MEMORY // sum(part.nbytes for part in known))
+        most = max(1, PATH_MEMORY // sum(part.nbytes for part in known))
         while len(self.solutions) > most:
             del self.solutions[next(iter(self.solutions))]
 

@@ -24,11 +24,10 @@ from .directions import directions
 from .iteration import conclude
 from .newton import KAPPA, dual_value, newton_steps
 from .reduced import best_combination
-from .result import Result, relative_gap
-from .turns import EXACT_ROWS, solve_pairs
+from .result import EXACT_ROWS, PATH_MEMORY, Result, relative_gap
+from .turns import solve_pairs
 
-# Solutions in memory: at most so many bytes, but always a few.
-MEMORY = 2**26
+# So few solutions are kept in any case.
 FEWEST = 4
 
 # Newton's method may take so many products K V from a start; hardly a problem does.
@@ -227,7 +226,7 @@ class PairPath:
 
     def _remember(self, loss, result):
         self.solutions[Place.of(loss)] = result
-        most = max(FEWEST, MEMORY // (2 * result.coefficients.nbytes))
+        most = max(FEWEST, PATH_MEMORY // (2 * result.coefficients.nbytes))
         while len(self.solutions) > most:
             del self.solutions[next(iter(self.solutions))]
         if loss.lower > 0.0 and loss.C not in self.one_sided:

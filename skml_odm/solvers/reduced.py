@@ -9,12 +9,10 @@ needed. Neighbours have nearly the same pairs at work, so that one Newton step i
 import numpy as np
 
 from .newton import residual, step_length
+from .result import ROUNDING
 
 # Solutions that are tried as starts.
 N_STARTS = 3
-
-# Directions that are this much softer than the stiffest one are left alone.
-SOFTEST = 1e-11
 
 
 def best_combination(loss, solutions):
@@ -44,6 +42,6 @@ def _solve(matrix, right):
     """Solve with a positive semidefinite matrix; nothing in directions lost in rounding."""
     scale = np.sqrt(np.maximum(matrix.diagonal(), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
-    keep = values > SOFTEST * values[-1]
+    keep = values > ROUNDING * values[-1]
     vectors = vectors[:, keep]
     return vectors @ ((vectors.T @ (right / scale)) / values[keep]) / scale

@@ -9,6 +9,14 @@ TINY = np.finfo(np.float64).tiny
 # Sums over rows that differ by less, relatively, are the same but for rounding.
 ROUNDING = 1e-12
 
+# Problems of at most so many rows are solved to rounding, whatever the tolerance: it costs nothing,
+# and equal problems then have equal solutions. EXACT is a relative gap that rounding hardly allows.
+EXACT_ROWS = 64
+EXACT = 1e-15
+
+# Bytes for the solutions that a path of problems keeps.
+PATH_MEMORY = 2**26
+
 
 @dataclass(kw_only=True)
 class Result:

@@ -28,6 +28,7 @@ from .iteration import conclude, finish
 from .multipliers import MultiplierSweep, multipliers
 from .newton import newton, newton_steps
 from .proximal import HingeRounds, RowRounds, proximal_newton, proximal_steps
+from .result import EXACT, EXACT_ROWS
 from .row_ascent import RowSweep
 from .sweeps import epochs
 
@@ -42,12 +43,6 @@ WINDOW = 15
 # The least that a turn of the proximal method takes: it shows what it has gained in its last rounds
 # only. Medical at C = 92, γ = 0.008 takes CSRL 6 seconds instead of 16 with it.
 CORNER_TURN = 6000
-
-# Problems of so few rows are solved to rounding.
-EXACT_ROWS = 64
-
-# A relative gap that rounding hardly allows.
-EXACT = 1e-15
 
 
 def solve_pairs(operator, loss, *, tol, max_iter, random_state=None, verbose=0):

@@ -157,11 +157,11 @@ def test_solutions_in_memory(monkeypatch):
     problems = Problems()
     problems.solve(1.0, 0.2, 0.2)
     (known,) = problems.path.solutions.values()
-    monkeypatch.setattr(multiclass_path, "MEMORY", 2.5 * sum(part.nbytes for part in known))
+    monkeypatch.setattr(multiclass_path, "PATH_MEMORY", 2.5 * sum(part.nbytes for part in known))
     for C in (2.0, 4.0, 8.0):
         problems.solve(C, 0.2, 0.2)
     assert [place.weight for place in problems.path.solutions] == pytest.approx([12.5, 25.0])
-    monkeypatch.setattr(multiclass_path, "MEMORY", 0)
+    monkeypatch.setattr(multiclass_path, "PATH_MEMORY", 0)
     problems.solve(16.0, 0.2, 0.2)
     assert len(problems.path.solutions) == 1
 

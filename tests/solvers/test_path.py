@@ -125,7 +125,7 @@ def test_one_sided_solutions_scale():
 
 
 def test_memory_is_bounded(monkeypatch):
-    monkeypatch.setattr("skml_odm.solvers.path.MEMORY", 0)
+    monkeypatch.setattr("skml_odm.solvers.path.PATH_MEMORY", 0)
     _, operator, loss_at = make(6)
     path = PairPath(operator)
     for C in 2.0 ** np.arange(10):

@@ -21,8 +21,9 @@ from skml_odm.problems.rows import BinaryLoss, SeparationLoss
 from skml_odm.solvers.certificates import row_certificate
 from skml_odm.solvers.iteration import finish
 from skml_odm.solvers.proximal import RowRounds, proximal_steps
+from skml_odm.solvers.result import EXACT_ROWS
 from skml_odm.solvers.row_ascent import row_ascent
-from skml_odm.solvers.turns import EXACT_ROWS, solve_rows
+from skml_odm.solvers.turns import solve_rows
 
 COVARIANCES = ["identity", "given", "singular", "learned"]
 
