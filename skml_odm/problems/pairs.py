@@ -2,7 +2,6 @@
 
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -65,11 +64,6 @@ class LabelPairs:
     @property
     def first(self):
         return np.cumsum(self.n_pairs) - self.n_pairs
-
-    @cached_property
-    def _row_chunks(self):
-        """Consecutive row ranges with a bounded number of pairs each."""
-        return chunks(np.cumsum(self.n_pairs), PAIRS_PER_CALL)
 
 
 class PairLoss(LabelPairs):

@@ -18,16 +18,10 @@ import numpy as np
 class Progress(NamedTuple):
     """What is known after some steps."""
 
-    n_steps: int
-    """Steps taken."""
     square: float
     """Squared residual in the norm of the preconditioner."""
     first_square: float
     """The same before the first step."""
-    gain: float
-    """What the last step gained in the quadratic function that is minimised (twice)."""
-    total_gain: float
-    """What all steps gained."""
     rest: Any
     """The residual."""
     scores: Any
@@ -80,8 +74,7 @@ def conjugate_gradients(
     direction, scores = precondition(rest)
     total_scores = np.zeros_like(scores)
     square = first_square = space.inner(rest, direction, scores)
-    total_gain = 0.0
-    if square <= 0.0 or is_enough(Progress(0, square, square, np.inf, 0.0, rest, scores)):
+    if square <= 0.0 or is_enough(Progress(square, square, rest, scores)):
         return Solution(unknowns, total_scores, 0, True)
     is_last = False
     for n_steps in range(1, max_steps + 1):
@@ -97,15 +90,11 @@ def conjugate_gradients(
             return Solution(unknowns, total_scores, n_steps, True)
         image *= length
         rest -= image
-        gain = length * square
-        total_gain += gain
         steepest, steepest_scores = precondition(rest)
         before, square = square, space.inner(rest, steepest, steepest_scores)
         if not square > 0.0:
             return Solution(unknowns, total_scores, n_steps, True)
-        is_last = is_enough(
-            Progress(n_steps, square, first_square, gain, total_gain, rest, steepest_scores)
-        )
+        is_last = is_enough(Progress(square, first_square, rest, steepest_scores))
         direction *= square / before
         direction += steepest
         scores *= square / before
