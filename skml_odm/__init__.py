@@ -19,6 +19,7 @@ rooms; each imports only from rooms above it:
 
 try:
     from .estimators.csrl import CSRL
+    from .estimators.label_decision import LabelDecisionCV
     from .estimators.m3l import M3L
     from .estimators.mcodm import MCODM
     from .estimators.mlodm import MLODM
@@ -56,6 +57,7 @@ __all__ = [
     "ODM",
     "PMLLRS",
     "PMLODM",
+    "LabelDecisionCV",
     "Particle",
     "PathSearchCV",
     "RankCVM",

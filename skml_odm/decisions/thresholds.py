@@ -1,9 +1,11 @@
 """Thresholds turn label scores into labels: a label is predicted where score − t(x) > 0.
 
-A threshold is a small object with ``fit(scores, indicator, sample_weight, margin)`` and
-``__call__(scores)``; the latter returns t for each row (and label), ready to be subtracted. It is
-fitted to scores in units of the margin that label pairs were to have. ``keeps_order`` says that t
-is the same for all labels of a row.
+A threshold is a small object with ``fit(scores, indicator, sample_weight, margin)``,
+``__call__(scores)``, which returns t for each row (and label), ready to be subtracted, and
+``decide(scores, rounding)``, which subtracts it. It is fitted to scores in units of the margin that
+label pairs were to have. ``keeps_order`` says that rankings are those of the scores.
+:class:`~skml_odm.decisions.decision.LabelDecision` takes the place of a threshold, too; it is
+fitted to scores of rows that the model has not seen.
 """
 
 from functools import cached_property, partial
@@ -11,6 +13,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from ..utils.validation import check_choice_or_number
+from .decision import LabelDecision
 
 # How far beyond the outermost score a cut lies: half of the margin that pairs are trained to have.
 HALF_MARGIN = 0.5
@@ -71,7 +74,23 @@ def _optimal_cuts(scores, indicator, weight):
     return 0.5 * (padded[rows, chosen] + padded[rows, chosen + 1])
 
 
-class RegressionThreshold:
+class Threshold:
+    """Base of the thresholds: what they have in common."""
+
+    keeps_order = True
+    # fitted to the scores of the training rows
+    needs_unseen_scores = False
+
+    def decide(self, scores, rounding=None):
+        """Scores minus thresholds, 0 where that may be ``rounding`` (one number per row)."""
+        decision = scores - self(scores)
+        if rounding is not None:
+            # the sign of what is rounding means nothing
+            decision[np.abs(decision) <= rounding[:, None]] = 0.0
+        return decision
+
+
+class RegressionThreshold(Threshold):
     """t(x) = wᵀ f(x) + b, a linear model of each training row's best cut (Elisseeff and Weston).
 
     The target for a row is the cut with the smallest Hamming loss; the model is fitted by least
@@ -83,8 +102,6 @@ class RegressionThreshold:
     coef_ : ndarray of shape (q,)
     intercept_ : float
     """
-
-    keeps_order = True
 
     def fit(self, scores, indicator, sample_weight=None, margin=1.0):
         weight = np.ones(len(scores)) if sample_weight is None else sample_weight
@@ -102,7 +119,7 @@ class RegressionThreshold:
         return (scores @ self.coef_ + self.intercept_)[:, None]
 
 
-class PerLabelThreshold:
+class PerLabelThreshold(Threshold):
     """t_k for each label: the cut that misclassifies the fewest training rows (paper 001).
 
     Attributes
@@ -124,15 +141,13 @@ class PerLabelThreshold:
         return self.values_
 
 
-class FixedThreshold:
+class FixedThreshold(Threshold):
     """The same number for every row and label.
 
     Parameters
     ----------
     value : float
     """
-
-    keeps_order = True
 
     def __init__(self, value):
         self.value = value
@@ -149,39 +164,46 @@ class ThresholdWhenUsed:
 
     Parameters
     ----------
-    threshold
-        The threshold, not fitted.
-    data : tuple
-        The arguments of its ``fit``.
+    name
+        What ``make_threshold`` takes.
+    fit : callable
+        Returns the fitted threshold.
     """
 
-    def __init__(self, threshold, data):
-        self.threshold, self.data = threshold, data
-        self.keeps_order = threshold.keeps_order
+    def __init__(self, name, fit):
+        self.fit = fit
+        self.keeps_order = make_threshold(name).keeps_order
 
     def __call__(self, scores):
         return self._fitted(scores)
 
+    def decide(self, scores, rounding=None):
+        return self._fitted.decide(scores, rounding)
+
     def __getattr__(self, name):
-        if name not in ("coef_", "intercept_", "values_", "value"):
+        if name.startswith("_"):
             # while it is being copied there is nothing to fit yet
             raise AttributeError(name)
         return getattr(self._fitted, name)
 
     @cached_property
     def _fitted(self):
-        return self.threshold.fit(*self.data)
+        return self.fit()
 
 
 NAMED = {
     "regression": RegressionThreshold,
     "per-label": PerLabelThreshold,
     "zero": lambda: FixedThreshold(0.0),
+    "calibrated": LabelDecision,
 }
 
 
-# the check of an estimator's parameter
+# the checks of an estimator's parameter, and of one that has no scores of unseen rows
 check_threshold = partial(check_choice_or_number, allowed=tuple(NAMED))
+check_plain_threshold = partial(
+    check_choice_or_number, allowed=tuple(name for name in NAMED if name != "calibrated")
+)
 
 
 def make_threshold(threshold):

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
+from sklearn.utils.metaestimators import available_if
 from skmultilearn.base import MLClassifierBase
 
 from ..decisions.thresholds import check_threshold, make_threshold
@@ -21,12 +22,14 @@ from ..utils.types import ArrayLike, Matrix, NDArray, Self, csr_matrix
 from ..utils.validation import (
     POSITIVE,
     Target,
+    as_probabilities,
     check_parameters,
     decode,
     validated_rows,
     validated_weights,
 )
 from .kernel_model import KernelModel, Prepared
+from .unseen import unseen_scores
 
 
 class LabelRanker(MLClassifierBase):
@@ -123,9 +126,7 @@ class LabelRanker(MLClassifierBase):
         return self._decision(X)
 
     def _decision(self, X):
-        scores = self.label_scores(X)
-        scores -= self.threshold_(scores)
-        return scores
+        return self.threshold_.decide(self.label_scores(X))
 
     def _validate_params(self):
         """Raise for values of parameters that no fit accepts; named as in scikit-learn."""
@@ -154,6 +155,11 @@ class LabelRanker(MLClassifierBase):
         self.n_labels_ = target.indicator.shape[1]
         self.classes_ = target.classes
         self._container = target.container
+
+
+def _is_calibrated(estimator):
+    """Whether an estimator has probabilities."""
+    return estimator.threshold == "calibrated"
 
 
 class KernelLabelRanker(KernelModel, LabelRanker):
@@ -240,28 +246,49 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         """
         super().keep(prepared, result, copy=copy)
         self._remember(prepared.target, prepared.sample_weight)
+        self.threshold_ = threshold or self.fit_threshold(prepared, result)
         # the kernel matrix is not needed any more
         prepared.operator = prepared.eigenvectors = None
-        if threshold is None:
-            data = self.threshold_data(prepared, result)
-            threshold = make_threshold(self.threshold).fit(*data)
-        self.threshold_ = threshold
         return self
 
-    def threshold_data(self, prepared, result):
-        """What thresholds are fitted to: scores, labels, weights of rows, and the margin."""
+    def fit_threshold(self, prepared: Prepared, result: Result) -> Any:
+        """The fitted threshold."""
+        threshold = make_threshold(self.threshold)
+        scores = result.scores
+        if threshold.needs_unseen_scores:
+            scores = self.unseen_scores(prepared, result)
         labels = self._labels_to_cut(prepared)
-        return result.scores, labels, prepared.sample_weight, result.margin
+        return threshold.fit(scores, labels, prepared.sample_weight, result.margin)
+
+    def unseen_scores(self, prepared: Prepared, result: Result) -> NDArray[np.float64]:
+        """Scores of every training row by a model that has not seen it."""
+        with self.within_precision():
+            return unseen_scores(self, prepared, result)
 
     def label_scores(self, X: Matrix) -> NDArray[np.float64]:
         return self._scores_and_rounding(X)[0]
 
     def _decision(self, X):
-        decision, rounding = self._scores_and_rounding(X)
-        decision -= self.threshold_(decision)
-        # the sign of what is rounding means nothing
-        decision[np.abs(decision) <= rounding[:, None]] = 0.0
-        return decision
+        return self.threshold_.decide(*self._scores_and_rounding(X))
+
+    @available_if(_is_calibrated)
+    def predict_proba(self, X: Matrix) -> NDArray[np.float64] | csr_matrix:
+        """Calibrated probabilities of all labels; only with ``threshold="calibrated"``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or csr_matrix of shape (n_samples, n_labels)
+            In the container of y in fit. For a one-dimensional y of shape (n_samples, 2): the
+            probabilities of both classes.
+        """
+        scores = self.label_scores(X)
+        probabilities = self.threshold_.probabilities(scores)
+        probabilities[:, self._unseen] = 0.0
+        return as_probabilities(probabilities, self.classes_, self._container)
 
     def _labels_to_cut(self, prepared):
         """The labels that thresholds are fitted to."""
@@ -296,7 +323,7 @@ class RowLossRanker(KernelLabelRanker):
     """Base of the estimators that minimise a :class:`~skml_odm.problems.rows.RowLoss`."""
 
     needs_pairs = False
-    threshold = "zero"
+    threshold: Any
     covariance: Any
 
     def minimise(self, prepared, **options):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..decisions.thresholds import check_threshold
 from ..problems.covariance import LabelCovariance, LearnedCovariance, check_covariance
 from ..problems.rows import SeparationLoss
 from ..utils.validation import POSITIVE, check_choice, one_of
@@ -29,7 +30,7 @@ class CSRL(RowLossRanker):
             + Σ_i ( max_{k∈Y_i} (1 + s_0 − s_k)₊ + max_{l∈N_i} (1 + s_l − s_0)₊ )     at x_i
 
     to a certified relative duality gap of ``tol``. A label is predicted where its score is above
-    the dummy's: no threshold is fitted. Only the worst label on either side of a row costs
+    the dummy's. Only the worst label on either side of a row costs
     something, which favours label sets that are right as a whole.
 
     With ``covariance="learn"`` (CSRL+R) the regulariser becomes ½β tr(W R⁻¹ Wᵀ) + ½α ‖R − I‖² with
@@ -52,6 +53,7 @@ class CSRL(RowLossRanker):
     fit_intercept : bool, default=...
         Whether labels have an intercept. It is regularised: the kernel is in effect K + 1. The
         paper has none.
+    {threshold}
     {tol}
     {max_epochs}
     {last_parameters}
@@ -69,7 +71,7 @@ class CSRL(RowLossRanker):
         point problem over R and the coefficients.
     {n_iter_}
     {n_support_}
-    {zero_threshold}
+    {threshold_}
     {labels}
 
     See Also
@@ -100,6 +102,7 @@ class CSRL(RowLossRanker):
     """
 
     checks = KernelModel.checks | {
+        "threshold": check_threshold,
         "beta": POSITIVE,
         "alpha": POSITIVE,
         "dummy": one_of("adaptive", "zero"),
@@ -118,6 +121,7 @@ class CSRL(RowLossRanker):
         degree=3,
         coef0=0.0,
         fit_intercept=False,
+        threshold="zero",
         tol=1e-3,
         max_iter=10000,
         random_state=None,
@@ -133,6 +137,7 @@ class CSRL(RowLossRanker):
         self.degree = degree
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
+        self.threshold = threshold
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state

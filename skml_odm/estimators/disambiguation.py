@@ -78,18 +78,20 @@ def equal_weights(confidences, C, candidates=None):
 
 
 def unseen_scores(train, confidences, candidates, C, n_folds, rng):
-    """Scores of every row by a model trained without its fold.
-
-    A fold is left out by giving its rows the weight zero: no part of K is copied, and the model of
-    all rows is a start for each of the others.
-    """
+    """Scores of every row by a model trained without its fold."""
     weight = equal_weights(confidences, C, candidates)
     whole = train(confidences, weight, candidates, tol=ROUGH)
+    folds = np.array_split(rng.permutation(len(weight)), min(n_folds, len(weight)))
+    return scores_without_folds(train, confidences, weight, candidates, whole.coefficients, folds)
+
+
+def scores_without_folds(train, confidences, weight, candidates, start, folds):
+    """Scores of every row by a model trained without its fold; see :mod:`.unseen`."""
     scores = np.empty_like(confidences)
-    for fold in np.array_split(rng.permutation(len(weight)), min(n_folds, len(weight))):
-        kept, start = weight.copy(), whole.coefficients.copy()
-        kept[fold], start[fold] = 0.0, 0.0
-        result = train(confidences, kept, candidates, start=start, tol=ROUGH)
+    for fold in folds:
+        kept, coefficients = weight.copy(), start.copy()
+        kept[fold], coefficients[fold] = 0.0, 0.0
+        result = train(confidences, kept, candidates, start=coefficients, tol=ROUGH)
         scores[fold] = result.scores[fold]
     return scores
 
@@ -112,6 +114,7 @@ class Alternation:
 
     result: object
     confidences: np.ndarray
+    weight: np.ndarray
     history: list[float]
     solver: str
 
@@ -172,4 +175,4 @@ def alternate(
         ):
             break
     # "cut+linprog" of a single turn outlives the "cut" of the others
-    return Alternation(result, found, history, max(solvers, key=len))
+    return Alternation(result, found, weight, history, max(solvers, key=len))

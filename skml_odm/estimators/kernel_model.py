@@ -174,7 +174,7 @@ class KernelModel(BaseEstimator):
         """
         # a result of fewer scores does not have all coefficients
         if start is not None and prepared.n_scores is None:
-            prepared.start = start.coefficients
+            prepared.start = start.coefficients / start.margin
         with self.within_precision():
             result = self.minimise(prepared, **self.solver_options())
             return self.accept(prepared, result)

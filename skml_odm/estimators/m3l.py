@@ -29,6 +29,7 @@ class M3L(RowLossRanker):
         vector machines), or a positive semidefinite matrix of shape (n_labels, n_labels).
     {kernel}
     {fit_intercept}
+    {threshold}
     {tol}
     {max_epochs}
     {last_parameters}
@@ -41,7 +42,7 @@ class M3L(RowLossRanker):
     {certificate}
     {n_iter_}
     {n_support_}
-    {zero_threshold}
+    {threshold_}
     {labels}
 
     See Also
@@ -67,6 +68,7 @@ class M3L(RowLossRanker):
         degree=3,
         coef0=0.0,
         fit_intercept=True,
+        threshold="zero",
         tol=1e-3,
         max_iter=10000,
         random_state=None,
@@ -80,6 +82,7 @@ class M3L(RowLossRanker):
         self.degree = degree
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
+        self.threshold = threshold
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..decisions.thresholds import check_threshold, make_threshold
+from ..decisions.thresholds import check_plain_threshold, make_threshold
 from ..utils.types import Matrix, NDArray, Self
 from ..utils.validation import (
     COUNT,
@@ -94,7 +94,7 @@ class PMLLRS(LabelRanker):
         "tol": POSITIVE,
         "max_iter": COUNT,
         "verbose": check_verbose,
-        "threshold": check_threshold,
+        "threshold": check_plain_threshold,
     }
 
     def __init__(

@@ -11,8 +11,15 @@ from ..utils.types import ArrayLike, Matrix, Self
 from ..utils.validation import COUNT, NOT_NEGATIVE, SHARE, as_plain_numbers, one_of, usual_errors
 from .base import KernelLabelRanker
 from .candidates import Neighbourhood, Prototypes, largest_is_one
-from .disambiguation import Training, alternate, cross_fit, equal_weights
+from .disambiguation import (
+    Training,
+    alternate,
+    cross_fit,
+    equal_weights,
+    scores_without_folds,
+)
 from .shared_docs import estimator_docs
+from .unseen import folds_of
 
 # Folds of cross-fitting.
 N_FOLDS = 5
@@ -33,6 +40,8 @@ class CandidateLabels:
         Their confidences if these are not to be learned.
     confidences, prototypes, history, solver
         What is found; see the attributes of ``PMLODM``.
+    train, weight, certain
+        How the model was trained for these confidences; see ``ConfidenceLoss``.
     """
 
     indicator: Any
@@ -42,6 +51,9 @@ class CandidateLabels:
     history: list = field(default_factory=list)
     n_turns: int = 1
     solver: str = "none"
+    train: Any = None
+    weight: Any = None
+    certain: Any = None
 
 
 @estimator_docs()
@@ -83,9 +95,9 @@ class PMLODM(KernelLabelRanker):
     {kernel}
     fit_intercept : bool, default=...
         Whether labels have a regularised intercept b_k. The paper's model has none.
-    threshold : {"regression", "per-label", "zero"} or float, default=...
-        What to subtract from scores; fitted to the candidates with a confidence of at least 0.5,
-        with ``confidence="paper"`` to all candidates.
+    threshold : {"regression", "per-label", "zero", "calibrated"} or float, default=...
+        What to subtract from scores, as for ``MLODM``; fitted to the candidates with a confidence
+        of at least 0.5, with ``confidence="paper"`` to all candidates.
     tol : float, default=...
         Relative duality gap to reach, given the confidences.
     max_iter : int, default=...
@@ -223,7 +235,7 @@ class PMLODM(KernelLabelRanker):
 
     def minimise(self, prepared, *, random_state, **options):
         problem, X, precomputed = prepared.problem, prepared.rows, self.kernel == "precomputed"
-        train = Training(prepared.operator, self.theta, self.mu, **options)
+        train = problem.train = Training(prepared.operator, self.theta, self.mu, **options)
         indicator, found = problem.indicator, problem.given
         prototypes = Prototypes(X, indicator.shape[1], precomputed)
         if found is None and self.confidence == "paper":
@@ -231,12 +243,14 @@ class PMLODM(KernelLabelRanker):
             outcome = self._alternate(train, neighbourhood, prototypes, indicator)
             problem.history, problem.n_turns = outcome.history, len(outcome.history)
             found, result, problem.solver = outcome.confidences, outcome.result, outcome.solver
+            problem.weight = outcome.weight
         else:
             certain = None
             if found is None:
                 rng = check_random_state(random_state)
                 found, certain = self._confidences(train, X, indicator, rng), indicator
-            result = train(found, equal_weights(found, self.C, certain), certain)
+            problem.certain, problem.weight = certain, equal_weights(found, self.C, certain)
+            result = train(found, problem.weight, certain)
             prototypes.update(found)
         problem.confidences, problem.prototypes = found, prototypes.points
         return result
@@ -244,6 +258,23 @@ class PMLODM(KernelLabelRanker):
     def accept(self, prepared, result):
         # training has compared it with the zero model
         return prepared.own(result)
+
+    def unseen_scores(self, prepared, result):
+        # confidences stay as they are: only the model is trained anew
+        problem, start = prepared.problem, result.coefficients
+        if len(start) == 1:
+            return result.scores
+        if prepared.n_scores is not None:
+            start = np.hstack([start, -start])
+        scores = scores_without_folds(
+            problem.train,
+            problem.confidences,
+            problem.weight,
+            problem.certain,
+            start,
+            folds_of(len(start)),
+        )
+        return scores[:, : prepared.n_scores]
 
     def keep(self, prepared, result, **options):
         problem = prepared.problem
@@ -289,7 +320,9 @@ class PMLODM(KernelLabelRanker):
 
     def _alternate(self, train, neighbourhood, prototypes, indicator):
         """The paper's method."""
-        threshold = make_threshold(self.threshold)
+        # while confidences change nobody needs probabilities
+        name = "per-label" if self.threshold == "calibrated" else self.threshold
+        threshold = make_threshold(name)
 
         def cut(scores):
             return scores > threshold.fit(scores, indicator)(scores)

@@ -30,7 +30,7 @@ class RankSVMz(KernelLabelRanker):
 
     to a certified relative duality gap of ``tol``. No two labels meet in a term, so this is one
     weighted binary support vector machine per label. A label is predicted where its score is
-    positive; there is no threshold to fit.
+    positive.
 
     Parameters
     ----------
@@ -39,6 +39,7 @@ class RankSVMz(KernelLabelRanker):
     fit_intercept : bool, default=...
         Whether labels have an intercept b_k. It is free, as in the paper; only solver "liblinear"
         (which "auto" takes for a linear kernel) adds ½ b_k² to the objective.
+    {threshold}
     solver : {"auto", "libsvm", "liblinear"}, default=...
         What brings each label close to its optimum; coordinate steps in double precision finish
         the work. "libsvm" needs an intercept, "liblinear" a linear kernel. "auto" is "liblinear"
@@ -61,7 +62,7 @@ class RankSVMz(KernelLabelRanker):
     n_iter_ : int
         Iterations done, of the label that needed most.
     {n_support_}
-    {zero_threshold}
+    {threshold_}
     {labels}
 
     Notes
@@ -90,7 +91,6 @@ class RankSVMz(KernelLabelRanker):
     solvers = ("auto", "libsvm", "liblinear")
     checks = KernelLabelRanker.checks | {"solver": one_of(*solvers)}
     needs_pairs = False
-    threshold = "zero"
 
     def __init__(
         self,
@@ -100,6 +100,7 @@ class RankSVMz(KernelLabelRanker):
         degree=3,
         coef0=0.0,
         fit_intercept=True,
+        threshold="zero",
         solver="auto",
         tol=1e-3,
         max_iter=10000,
@@ -113,6 +114,7 @@ class RankSVMz(KernelLabelRanker):
         self.degree = degree
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
+        self.threshold = threshold
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter

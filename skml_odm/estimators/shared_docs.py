@@ -31,10 +31,12 @@ mu : float, default=...
 fit_intercept : bool, default=...
     Whether labels have an intercept. It is regularised: the kernel is in effect K + 1.
 [threshold]
-threshold : {"regression", "per-label", "zero"} or float, default=...
+threshold : {"regression", "per-label", "zero", "calibrated"} or float, default=...
     What to subtract from scores: a linear function of the row's scores fitted to the cuts
     of smallest Hamming loss, a number per label that misclassifies the fewest training
-    rows, 0, or the number.
+    rows, 0, or the number. "calibrated" learns probabilities from scores of rows that the
+    model has not seen, and a cut of them; ``predict_proba`` returns them. A fit then takes
+    two to three times as long.
 [tol]
 tol : float, default=...
     Relative duality gap to reach.
@@ -83,10 +85,7 @@ n_support_ : int
     Training rows with a coefficient other than zero.
 [threshold_]
 threshold_ : object
-    The fitted threshold; call it with scores.
-[zero_threshold]
-threshold_ : object
-    The threshold zero.
+    The fitted threshold; ``threshold_.decide(scores)`` is ``decision_function``.
 [labels]
 classes_ : ndarray
     Label numbers, or the class values of a one-dimensional y.

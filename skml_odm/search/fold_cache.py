@@ -5,10 +5,11 @@ the search that knows them: estimators do not know of it.
 """
 
 from dataclasses import replace
+from functools import partial
 from inspect import signature
 from typing import Any
 
-from ..decisions.thresholds import ThresholdWhenUsed, make_threshold
+from ..decisions.thresholds import ThresholdWhenUsed
 from ..estimators.base import KernelLabelRanker
 from ..estimators.kernel_model import KernelModel, KernelValues
 from ..estimators.mcodm import ClassSetup
@@ -148,8 +149,9 @@ class FoldCache:
         """The threshold, fitted when it is used; the same one for the same solution."""
         key = self.serial, repr(model.threshold)
         if self.serial is None or key != self.threshold_key:
-            data = model.threshold_data(prepared, result)
-            self.threshold = ThresholdWhenUsed(make_threshold(model.threshold), data)
+            # keep() drops the operator of its own copy
+            fit = partial(model.fit_threshold, replace(prepared), result)
+            self.threshold = ThresholdWhenUsed(model.threshold, fit)
             self.threshold_key = key
         return self.threshold
 

@@ -6,13 +6,14 @@
   classifiers from their names,
 - :mod:`skml_odm.study.cell` one classifier on one fold, evaluated
   (:mod:`skml_odm.study.evaluation`) in a process of its own (:mod:`skml_odm.study.process`),
-  scored (:mod:`skml_odm.study.scores`), measured (:mod:`skml_odm.study.measures`,
+  scored (:mod:`skml_odm.decisions.scores`), measured (:mod:`skml_odm.study.measures`,
   :mod:`skml_odm.study.memory`) and observed (:mod:`skml_odm.study.observation`),
 - :mod:`skml_odm.study.run` all of them, kept in an SQLite file (:mod:`skml_odm.study.store`),
 - :mod:`skml_odm.study.report` tables, tests and pictures,
 - :mod:`skml_odm.study.cli` the command ``skml-odm``.
 """
 
+from ..decisions.scores import label_scores_of
 from .cell import Classifier, Tuning
 from .definition import Study, make_study, read_study
 from .estimators import DefinitionError
@@ -21,7 +22,6 @@ from .one_label import OneLabel
 from .outcome import Outcome
 from .protocol import Protocol
 from .run import run_study
-from .scores import label_scores_of
 
 __all__ = [
     "Classifier",

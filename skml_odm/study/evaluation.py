@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from ..datasets import add_candidate_noise
+from ..decisions.scores import NoScoresError, as_dense, label_scores_of, labels_of
 from ..estimators.base import LabelRanker
 from ..estimators.kernel_model import KernelModel
 from ..search import PathSearchCV
@@ -23,7 +24,6 @@ from .measures import LabelScorer, label_measures
 from .memory import PeakMemory
 from .observation import certificate, convergence, hardware, margin_quantiles, plain, versions
 from .one_label import INSIDE, OfClasses, OneLabel, classes_of
-from .scores import NoScoresError, as_dense, label_scores_of, labels_of
 
 
 def evaluate(cell):

@@ -7,13 +7,12 @@ a row without labels that gets none 1. Macro-AUC is the mean over the labels tha
 have and others do not.
 """
 
-from functools import partial
-
 import numpy as np
-from sklearn.metrics import accuracy_score, hamming_loss, roc_auc_score
+from sklearn.metrics import roc_auc_score
 
+from ..decisions.scores import label_scores_of, labels_of
 from ..metrics import average_precision, coverage, one_error, ranking_loss
-from .scores import label_scores_of, labels_of
+from ..metrics.labels import example_f1, hamming, macro_f1, micro_f1, subset_accuracy
 
 
 def macro_auc(y_true, scores):
@@ -25,16 +24,6 @@ def macro_auc(y_true, scores):
     return roc_auc_score(y_true[:, both], scores[:, both], average="macro")
 
 
-def f1(y_true, predicted, *, axis, of_nothing):
-    """Mean F1 of columns (axis 0) or rows (axis 1), or F1 of all cells together (None).
-
-    scikit-learn's takes a single column for a problem of two classes.
-    """
-    both = np.sum(y_true * predicted, axis=axis)
-    sizes = np.sum(y_true, axis=axis) + np.sum(predicted, axis=axis)
-    return np.mean(np.where(sizes > 0, 2.0 * both / np.maximum(sizes, 1), of_nothing))
-
-
 OF_SCORES = {
     "ranking_loss": ranking_loss,
     "average_precision": average_precision,
@@ -43,11 +32,11 @@ OF_SCORES = {
     "macro_auc": macro_auc,
 }
 OF_LABELS = {
-    "hamming_loss": hamming_loss,
-    "micro_f1": partial(f1, axis=None, of_nothing=0.0),
-    "macro_f1": partial(f1, axis=0, of_nothing=0.0),
-    "example_f1": partial(f1, axis=1, of_nothing=1.0),
-    "subset_accuracy": accuracy_score,
+    "hamming_loss": hamming,
+    "micro_f1": micro_f1,
+    "macro_f1": macro_f1,
+    "example_f1": example_f1,
+    "subset_accuracy": subset_accuracy,
 }
 OF_ACCURACY = (*OF_SCORES, *OF_LABELS)
 
@@ -96,7 +85,7 @@ def label_measures(y_true, scores, predicted):
     dict of str to float
         Macro-AUC is missing where no label has both kinds of rows.
     """
-    y_true, predicted = np.asarray(y_true).astype(int), np.asarray(predicted).astype(int)
+    y_true, predicted = np.asarray(y_true).astype(bool), np.asarray(predicted).astype(bool)
     ranked = {} if scores is None else OF_SCORES
     values = {
         **{name: measure(y_true, scores) for name, measure in ranked.items()},
@@ -124,11 +113,12 @@ class LabelScorer:
         return 1.0 if MEASURES[self.measure][1] else 0.0
 
     def __call__(self, estimator, X, y):
-        y = np.asarray(y).astype(int)
+        y = np.asarray(y).astype(bool)
         if self.measure in OF_SCORES:
             value = OF_SCORES[self.measure](y, label_scores_of(estimator, X, y.shape[1]))
         else:
-            value = float(OF_LABELS[self.measure](y, labels_of(estimator, X, y.shape[1])))
+            predicted = labels_of(estimator, X, y.shape[1]).astype(bool)
+            value = OF_LABELS[self.measure](y, predicted)
         return value if MEASURES[self.measure][1] else -value
 
     def __repr__(self):

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .scores import as_dense
+from ..decisions.scores import as_dense
 
 # how names of the classifier's parameters begin
 INSIDE = "classifier__"

@@ -262,3 +262,14 @@ def decode(positive, classes, container):
     if len(classes) == 1:
         return np.full(len(positive), classes[0])
     return classes[positive[:, 0].astype(np.intp)]
+
+
+def as_probabilities(probabilities, classes, container):
+    """Put probabilities of labels (n × q) into the container of the training target."""
+    if container == "sparse":
+        return sparse.csr_matrix(probabilities)
+    if container == "dense":
+        return probabilities
+    if len(classes) == 1:
+        return np.ones((len(probabilities), 1))
+    return np.hstack([1.0 - probabilities, probabilities])

@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import _num_samples
 from skmultilearn.base import MLClassifierBase
 from skmultilearn.problem_transform import BinaryRelevance
 
@@ -39,7 +40,7 @@ def labels_of(estimator, X, n_labels):
     predicted = as_dense(estimator.predict(X))
     if predicted.ndim == 1 and n_labels == 1:
         predicted = predicted[:, None]
-    _check_shape(estimator, "predict", predicted, (X.shape[0], n_labels))
+    _check_shape(estimator, "predict", predicted, (_num_samples(X), n_labels))
     wrong = ~np.isin(predicted, (0, 1))
     if wrong.any():
         raise ValueError(
@@ -102,7 +103,7 @@ def label_scores_of(estimator, X, n_labels=None):
     elif n_labels == 1 and scores.shape[1:] == (2,):
         # probabilities of both classes
         scores = scores[:, 1:]
-    _check_shape(estimator, name, scores, (X.shape[0], n_labels))
+    _check_shape(estimator, name, scores, (_num_samples(X), n_labels))
     return scores
 
 

@@ -20,8 +20,8 @@ from skmultilearn.adapt import MLkNN
 from skmultilearn.problem_transform import BinaryRelevance, LabelPowerset
 
 from skml_odm import MLODM
+from skml_odm.decisions.scores import NoScoresError, labels_of
 from skml_odm.study import label_scores_of
-from skml_odm.study.scores import NoScoresError, labels_of
 
 
 def host_is_current():

@@ -1,0 +1,221 @@
+"""Calibration: from label scores to probabilities.
+
+A calibration is fitted to scores of rows that the model has not seen, as
+``fit(scores, indicator, sample_weight)``; ``log_odds(scores)`` are those of the calibrated
+probabilities. All fits are deterministic.
+"""
+
+import numpy as np
+from scipy.special import expit, logit
+from sklearn.isotonic import IsotonicRegression
+
+# How far a label's own intercept and slope may be from those of all labels: the standard deviation
+# of their prior, where the slopes that all labels share have one of 1.
+OWN_SHARE = 0.3
+
+# Log-odds of probabilities that a step function calls 0 or 1 end here.
+CERTAIN = logit(1.0 - 1e-6)
+
+# A logistic regression takes so many of Newton's steps at most, and this gain ends them.
+MAX_STEPS = 100
+SMALL_GAIN = 1e-10
+
+
+class ContextCalibration:
+    """Logistic regression on a label's score and on the other scores of its row.
+
+    The log-odds of label l in row i are ::
+
+        g_0 + g_1 logit(π_l) + g_2 s_il + g_3 max_j s_ij + g_4 mean_j s_ij + 0.3 (u_l + v_l s_il)
+
+    with scores s divided by their standard deviation, and the share π_l of rows that have the
+    label. All cells (rows × labels) are fitted together, with the penalty ½ (‖g_1…4‖² + Σ_l u_l² +
+    v_l²): frequent labels learn an intercept and a slope of their own, rare ones have those of all.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (4, q)
+        Of each label: intercept, slope of its score, of the highest score of the row, and of the
+        mean.
+    scale_ : float
+        The standard deviation of the scores.
+    """
+
+    def fit(self, scores, indicator, sample_weight=None):
+        weight = np.ones(len(scores)) if sample_weight is None else sample_weight
+        self.scale_ = np.std(scores[weight > 0]) or 1.0
+        n_rows = weight.sum()
+        share = (weight @ indicator + 0.5) / (n_rows + 1.0)
+        q = scores.shape[1]
+        shared = np.zeros((q, 4, 5))
+        shared[:, 0, 0] = 1.0
+        shared[:, 0, 1] = logit(share)
+        shared[:, [1, 2, 3], [2, 3, 4]] = 1.0
+        own = np.zeros((4, 2))
+        own[[0, 1], [0, 1]] = OWN_SHARE
+        penalty = np.array([0.0, 1.0, 1.0, 1.0, 1.0])
+        basis = self._basis(scores)
+        self.coef_ = _logistic(basis, indicator, weight, shared, own, penalty, 1.0).T
+        return self
+
+    def _basis(self, scores):
+        """A label's score, and what it is multiplied with for every label of a row."""
+        scaled = scores / self.scale_
+        return scaled, np.column_stack([scaled.max(axis=1), scaled.mean(axis=1)])
+
+    def log_odds(self, scores):
+        scaled, context = self._basis(scores)
+        return self.coef_[0] + self.coef_[1] * scaled + context @ self.coef_[2:]
+
+
+class PerLabelCalibration:
+    """Platt's calibration: for each label a logistic regression on its score.
+
+    Its targets are not 1 and 0 but (n₁+1)/(n₁+2) and 1/(n₀+2), with n₁ rows that have the label
+    and n₀ that have not, so that the slope stays finite where scores separate them.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (2, q)
+        Intercepts and slopes.
+    """
+
+    def fit(self, scores, indicator, sample_weight=None):
+        weight = np.ones(len(scores)) if sample_weight is None else sample_weight
+        scale = np.std(scores[weight > 0], axis=0)
+        scale = np.where(scale > 0.0, scale, 1.0)
+        n_with, n_without = weight @ indicator, weight @ ~indicator
+        target = np.where(indicator, (n_with + 1.0) / (n_with + 2.0), 1.0 / (n_without + 2.0))
+        q = scores.shape[1]
+        nothing = np.zeros((len(scores), 0))
+        shared, own = np.zeros((q, 2, 0)), np.eye(2)
+        # of a label whose scores are all the same, some slope: zero
+        found = _logistic((scores / scale, nothing), target, weight, shared, own, np.zeros(0), 1e-6)
+        self.coef_ = found.T / np.vstack([np.ones(q), scale])
+        return self
+
+    def log_odds(self, scores):
+        return self.coef_[0] + self.coef_[1] * scores
+
+
+class IsotonicCalibration:
+    """For each label the rising step function of its score that fits best.
+
+    Attributes
+    ----------
+    steps_ : list of IsotonicRegression
+    """
+
+    def fit(self, scores, indicator, sample_weight=None):
+        self.steps_ = [
+            IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(
+                scores[:, k], indicator[:, k].astype(float), sample_weight
+            )
+            for k in range(scores.shape[1])
+        ]
+        return self
+
+    def log_odds(self, scores):
+        found = np.column_stack([s.predict(scores[:, k]) for k, s in enumerate(self.steps_)])
+        with np.errstate(divide="ignore"):
+            return np.clip(logit(found), -CERTAIN, CERTAIN)
+
+
+CALIBRATIONS = {
+    "context": ContextCalibration,
+    "per-label": PerLabelCalibration,
+    "isotonic": IsotonicCalibration,
+}
+
+
+def _logistic(basis, target, weight, shared, own, penalty, own_penalty):
+    """Coefficients (q × b) of logistic regressions, one per label, that share a part.
+
+    Minimises over g and the v_l ::
+
+        Σ_il w_i loss(t_il, x_il·β_l) + ½ Σ_j penalty_j g_j² + ½ own_penalty Σ_l ‖v_l‖²,
+        β_l = shared_l g + own v_l
+
+    by Newton's method, with x_il = (1, s_il, context_i). Of the Hessian only a b × b matrix of
+    second moments per label is needed; the v_l are eliminated label by label.
+
+    Parameters
+    ----------
+    basis : tuple of ndarray of shape (n, q) and ndarray of shape (n, b − 2)
+        Scores s, and the context of each row.
+    target : ndarray of shape (n, q)
+    weight : ndarray of shape (n,)
+    shared : ndarray of shape (q, b, p)
+    own : ndarray of shape (b, r)
+    penalty : ndarray of shape (p,)
+    own_penalty : float
+    """
+    scores, context = basis
+    q, b, p = shared.shape
+    constant = np.column_stack([np.ones(len(scores)), context])
+    # where the columns of constant are in x
+    places = [0, *range(2, b)]
+    g, v = np.zeros(p), np.zeros((q, own.shape[1]))
+
+    def log_odds(beta):
+        return constant @ beta[:, places].T + scores * beta[:, 1]
+
+    def objective(z, g, v):
+        # log(1 + exp(z)) − t z
+        loss = weight @ (np.logaddexp(0.0, z) - target * z).sum(axis=1)
+        return loss + 0.5 * (penalty @ g**2 + own_penalty * np.sum(v**2))
+
+    beta = shared @ g + v @ own.T
+    z = log_odds(beta)
+    value = objective(z, g, v)
+    for _ in range(MAX_STEPS):
+        probability = expit(z)
+        residual = weight[:, None] * (target - probability)
+        slope = np.empty((q, b))
+        slope[:, places] = residual.T @ constant
+        slope[:, 1] = np.einsum("il,il->l", residual, scores)
+        moments = _moments(weight[:, None] * probability * (1.0 - probability), scores, constant)
+        step_g, step_v = _newton_step(slope, moments, shared, own, penalty, own_penalty, g, v)
+        gain, length = -1.0, 1.0
+        while gain < 0.0 and length > 1e-8:
+            new_g, new_v = g + length * step_g, v + length * step_v
+            new_z = log_odds(shared @ new_g + new_v @ own.T)
+            gain = value - objective(new_z, new_g, new_v)
+            length *= 0.5
+        if gain < 0.0:
+            break
+        g, v, z, value = new_g, new_v, new_z, value - gain
+        if gain <= SMALL_GAIN * (1.0 + abs(value)):
+            break
+    return shared @ g + v @ own.T
+
+
+def _moments(curvature, scores, constant):
+    """Σ_i curvature_il x_il x_ilᵀ for every label l (q × b × b)."""
+    q, n_constant = scores.shape[1], constant.shape[1]
+    places = np.array([0, *range(2, n_constant + 1)])
+    moments = np.empty((q, n_constant + 1, n_constant + 1))
+    products = (constant[:, :, None] * constant[:, None, :]).reshape(len(constant), -1)
+    among = (curvature.T @ products).reshape(q, n_constant, n_constant)
+    moments[:, places[:, None], places] = among
+    curvature = curvature * scores
+    moments[:, 1, places] = moments[:, places, 1] = curvature.T @ constant
+    moments[:, 1, 1] = np.einsum("il,il->l", curvature, scores)
+    return moments
+
+
+def _newton_step(slope, moments, shared, own, penalty, own_penalty, g, v):
+    """Newton's step for g and the v_l, these eliminated label by label."""
+    slope_g = np.einsum("lbp,lb->p", shared, slope) - penalty * g
+    slope_v = slope @ own - own_penalty * v
+    # a trace of ridge: without it labels that everyone has would leave nothing to divide by
+    H_vv = own.T @ moments @ own + (own_penalty + 1e-9) * np.eye(own.shape[1])
+    H_gv = np.swapaxes(shared, 1, 2) @ moments @ own
+    H_gg = (np.swapaxes(shared, 1, 2) @ moments @ shared).sum(axis=0) + np.diag(penalty + 1e-9)
+    through = np.linalg.solve(H_vv, np.swapaxes(H_gv, 1, 2))
+    alone = np.linalg.solve(H_vv, slope_v[:, :, None])[:, :, 0]
+    step_g = np.zeros(0)
+    if len(g):
+        reduced = H_gg - (H_gv @ through).sum(axis=0)
+        step_g = np.linalg.solve(reduced, slope_g - np.einsum("lpr,lr->p", H_gv, alone))
+    return step_g, alone - through @ step_g

@@ -1,0 +1,105 @@
+"""Cuts with a promise: conformal risk control (Angelopoulos et al., ICLR 2024).
+
+Let L_i(t) in [0, 1] be the loss of row i if the labels with values above t are predicted, and
+let no L_i rise where t falls (recall), or where it rises (precision). If the n calibration rows
+and a new one are exchangeable, and the values come from a function that saw none of them, then
+the cut t that predicts most (or least) with ::
+
+    (Σ_i L_i(t) + 1) / (n + 1) ≤ α
+
+has an expected loss of at most α on the new row. There is always such a cut, for predicting all
+labels (or none) costs nothing.
+"""
+
+import numpy as np
+
+from ..utils.validation import check_real
+
+GUARANTEES = ("recall", "precision")
+
+
+def check_guarantee(name, value):
+    """Raise unless ``value`` is None or a dict with one of the guarantees."""
+    if value is None:
+        return
+    if not (isinstance(value, dict) and len(value) == 1 and next(iter(value)) in GUARANTEES):
+        raise ValueError(
+            f"{name} must be None or a dict with one of {', '.join(map(repr, GUARANTEES))} and the "
+            f"share to keep, as in {{'recall': 0.9}}; got {value!r}."
+        )
+    check_real(
+        f"{name}[{next(iter(value))!r}]", *value.values(), 0, 1, open_low=True, open_high=True
+    )
+
+
+class GuaranteedCut:
+    """One cut for all labels whose expected recall or precision is at least a given share.
+
+    Recall and precision are means over rows. A row without labels has recall 1, one for which
+    nothing is predicted has precision 1. Precision is not monotone in the cut: a row's loss at t
+    is taken to be the greatest that it has at t or above, which is never less than its own.
+
+    Parameters
+    ----------
+    measure : {"recall", "precision"}
+    share : float
+    """
+
+    def __init__(self, measure, share):
+        self.measure, self.share = measure, share
+
+    def fit(self, values, indicator, weight):
+        counted = weight > 0
+        values, indicator, weight = values[counted], indicator[counted], weight[counted]
+        n, q = values.shape
+        order = np.argsort(-values, axis=1, kind="stable")
+        ranked = np.take_along_axis(values, order, axis=1)
+        found = np.cumsum(np.take_along_axis(indicator, order, axis=1), axis=1)
+        # the loss of a row once its labels down to the j-th are predicted
+        if self.measure == "recall":
+            n_relevant = found[:, -1:]
+            loss = np.where(n_relevant > 0, 1.0 - found / np.maximum(n_relevant, 1), 0.0)
+            before = (n_relevant[:, 0] > 0).astype(float)
+        else:
+            loss = 1.0 - found / np.arange(1, q + 1)
+            before = np.zeros(n)
+        # predicting some of equal values is not possible: all of them or none
+        last = np.diff(ranked, axis=1, append=-np.inf) != 0.0
+        if self.measure == "precision":
+            loss = np.maximum.accumulate(np.where(last, loss, 0.0), axis=1)
+        steps = _differences(np.column_stack([before, np.where(last, loss, np.nan)]))
+        # weights count rows: on average one
+        share = weight / weight.mean()
+        places = np.argsort(-ranked, axis=None, kind="stable")
+        cuts = ranked.ravel()[places]
+        total = share @ before + np.cumsum((share[:, None] * steps).ravel()[places])
+        allowed = (1.0 - self.share) * (n + 1) - 1.0 + 1e-9
+        distinct = np.flatnonzero(np.diff(cuts, append=-np.inf) != 0.0)
+        fits = total[distinct] <= allowed
+        if self.measure == "recall":
+            # the highest cut below which nothing more is needed
+            first = np.flatnonzero(fits)
+            self.value = -np.inf if not len(first) else _below(cuts, distinct, first[0])
+        else:
+            usable = np.flatnonzero(np.logical_and.accumulate(fits))
+            self.value = np.inf if not len(usable) else _below(cuts, distinct, usable[-1])
+        return self
+
+    def cut(self, values):
+        return self.value
+
+
+def _differences(loss):
+    """Changes from each known loss of a row to its next; zero at unknown ones (NaN)."""
+    known = ~np.isnan(loss)
+    places = np.maximum.accumulate(np.where(known, np.arange(loss.shape[1]), 0), axis=1)
+    filled = np.take_along_axis(loss, places, axis=1)
+    return np.diff(filled, axis=1)
+
+
+def _below(cuts, distinct, j):
+    """A cut half way between the j-th distinct value and the next lower one."""
+    value = cuts[distinct[j]]
+    if j + 1 == len(distinct):
+        return float(value - 1.0)
+    return float(0.5 * (value + cuts[distinct[j + 1]]))

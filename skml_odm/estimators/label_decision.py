@@ -1,0 +1,337 @@
+"""Labels and probabilities as good as the scores, for any classifier that scores labels."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.model_selection import KFold, check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils.metaestimators import _safe_split, available_if
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from ..decisions.decision import LabelDecision, check_calibration, check_measure
+from ..decisions.guarantee import check_guarantee
+from ..decisions.rules import RULES
+from ..decisions.scores import label_scores_of, labels_of
+from ..metrics.labels import example_f1, hamming, macro_f1, micro_f1, subset_accuracy
+from ..utils.types import ArrayLike, Matrix, NDArray, Self, csr_matrix
+from ..utils.validation import (
+    Target,
+    as_plain_array,
+    as_probabilities,
+    check_parameters,
+    check_real,
+    check_seed,
+    forget,
+    validated_weights,
+)
+from .base import LabelRanker
+
+MEASURES: dict[str, Callable[[NDArray, NDArray], float]] = {
+    "hamming": hamming,
+    "subset-accuracy": subset_accuracy,
+    "micro-f1": micro_f1,
+    "macro-f1": macro_f1,
+    "example-f1": example_f1,
+    "cardinality": lambda y_true, predicted: float(predicted.sum(axis=1).mean()),
+}
+
+
+def check_cv_number(name, value):
+    """Raise unless ``value`` can be the ``cv`` of scikit-learn."""
+    if not (hasattr(value, "split") or np.iterable(value)):
+        check_real(name, value, 2, integer=True)
+
+
+class LabelDecisionCV(LabelRanker):
+    """Cross-validated decisions: probabilities, and labels that are best for a measure.
+
+    Wraps any multi-label classifier that scores labels. The classifier is fitted to parts of the
+    training rows and scores the others. From these scores it is learned which probability a score
+    stands for, and which cuts of the probabilities are best for ``measure``. Then the classifier is
+    fitted to all rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With one of the methods ``label_scores``, ``decision_function`` or ``predict_proba``: one of
+        this package, of scikit-multilearn or of scikit-learn, or a pipeline that ends with one. A
+        fitted ``FrozenEstimator`` is only calibrated.
+    measure : str or callable, default="hamming"
+        What predicted labels are to be good at:
+
+        - "hamming": few wrong cells; labels with a probability above ½,
+        - "subset-accuracy": rows that are right as a whole,
+        - "micro-f1": F1 of all cells; one cut of the probabilities,
+        - "macro-f1": mean F1 of the labels; a cut per label,
+        - "example-f1": mean F1 of the rows; the most probable labels, as many as promise the best
+          F1,
+        - "balanced": half way between "hamming" and "micro-f1",
+        - "cardinality": as many labels as there are in training,
+        - a function of (y_true, y_pred), boolean arrays (rows × labels), that is larger for better
+          predictions; one cut.
+
+        For "hamming", "subset-accuracy" and "balanced" a row for which nothing would be predicted
+        gets its most probable label if the measure gains by it in training.
+    calibration : {"context", "per-label", "isotonic"} or None, default="context"
+        How scores become probabilities: by a logistic regression on the label's score and the
+        highest and mean score of the row, with all labels fitted together; by a logistic regression
+        (Platt) or a step function for each label alone; or not at all, and raw scores are cut.
+    cv : int, splitter or iterable, default=5
+        Folds; a number of them is shuffled.
+    n_jobs : int, default=None
+        Workers of joblib, for the folds.
+    guarantee : dict, default=None
+        ``{"recall": share}`` or ``{"precision": share}``: one cut whose mean recall, or
+        precision, over rows is at least ``share`` (conformal risk control). It takes the place of
+        ``measure``. See the user guide for what exactly is promised.
+    random_state : int, RandomState instance or None, default=None
+        How a number of folds is shuffled. None is a fixed order.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Fitted to all rows.
+    decision_ : LabelDecision
+        Calibration and cuts.
+    measures_ : dict of dict
+        ``measures_[decision][measure]``: what each decision, fitted to the other folds, is worth
+        on a fold; "estimator" is what the classifier itself predicts. "hamming" is a loss,
+        "cardinality" the mean number of predicted labels.
+    classes_ : ndarray
+        Label numbers, or the class values of a one-dimensional y.
+    n_labels_ : int
+    n_features_in_ : int
+        Only if the estimator has it.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the estimator has it.
+
+    Notes
+    -----
+    For the estimators of this package ``threshold="calibrated"`` does nearly the same, and is
+    faster.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.multiclass import OneVsRestClassifier
+    >>> from skml_odm import LabelDecisionCV
+    >>> from skml_odm.datasets import load_digit_attributes
+    >>> X, y = load_digit_attributes(return_X_y=True)
+    >>> plain = OneVsRestClassifier(LogisticRegression(max_iter=1000))
+    >>> model = LabelDecisionCV(plain, measure="example-f1").fit(X[:500] / 16, y[:500])
+    >>> model.predict(X[500:502] / 16).shape
+    (2, 7)
+    >>> values = model.measures_
+    >>> bool(values["example-f1"]["example-f1"] > values["estimator"]["example-f1"])
+    True
+    """
+
+    checks: ClassVar[dict[str, Callable]] = {
+        "measure": check_measure,
+        "calibration": check_calibration,
+        "cv": check_cv_number,
+        "guarantee": check_guarantee,
+        "random_state": check_seed,
+    }
+
+    def __init__(
+        self,
+        estimator,
+        measure="hamming",
+        calibration="context",
+        cv=5,
+        n_jobs=None,
+        *,
+        guarantee=None,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.measure = measure
+        self.calibration = calibration
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.guarantee = guarantee
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Matrix,
+        y: Matrix,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the classifier, and the decision to scores of rows that it has not seen.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Whatever the estimator takes.
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Zeros and ones. A one-dimensional y with two classes is a single label.
+        sample_weight : array-like of shape (n_samples,), optional
+            For the ``fit`` of the estimator, or of a pipeline's last step, and for the decision.
+        groups : array-like of shape (n_samples,), optional
+            For the splitter.
+
+        Returns
+        -------
+        self
+        """
+        forget(self)
+        check_parameters(self)
+        y = as_plain_array(y, "y")
+        target = Target(y)
+        X, y, groups = indexable(as_plain_array(X), y, groups)
+        if target.container == "column":
+            y = target.indicator[:, 0].astype(int)
+        if sample_weight is not None:
+            sample_weight = validated_weights(sample_weight, X)
+        folds = self._folds(X, y, groups)
+        rows, parts, scores, predicted = self._held_out(X, y, sample_weight, folds, target)
+        self.estimator_ = _fitted(self.estimator, X, y, sample_weight)
+        self._remember(target, sample_weight)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        indicator = target.indicator[rows]
+        weight = None if sample_weight is None else sample_weight[rows]
+        self.decision_ = self._new_decision().fit(scores, indicator, weight)
+        self.measures_ = self._measured(scores, indicator, weight, parts, predicted)
+        return self
+
+    def label_scores(self, X: Matrix) -> NDArray[np.float64]:
+        """Scores of all labels by the classifier itself: the larger, the more relevant.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+        """
+        check_is_fitted(self, "estimator_")
+        X = as_plain_array(X)
+        return label_scores_of(self.estimator_, X, self.n_labels_).astype(float)
+
+    def ranking_scores(self, X: Matrix) -> NDArray[np.float64]:
+        """Log-odds of the calibrated probabilities, or the scores of the classifier without.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+        """
+        scores = self.label_scores(X)
+        return self.decision_.values(scores)
+
+    @available_if(lambda self: self.calibration is not None)
+    def predict_proba(self, X: Matrix) -> NDArray[np.float64] | csr_matrix:
+        """Calibrated probabilities of all labels; not with ``calibration=None``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or csr_matrix of shape (n_samples, n_labels)
+            In the container of y in fit. For a one-dimensional y of shape (n_samples, 2): the
+            probabilities of both classes.
+        """
+        scores = self.label_scores(X)
+        probabilities = self.decision_.probabilities(scores)
+        probabilities[:, self._unseen] = 0.0
+        return as_probabilities(probabilities, self.classes_, self._container)
+
+    def _decision(self, X):
+        scores = self.label_scores(X)
+        return self.decision_.decide(scores)
+
+    def _new_decision(self):
+        return LabelDecision(self.measure, self.calibration, self.guarantee)
+
+    def _folds(self, X, y, groups):
+        cv = self.cv
+        if isinstance(cv, int | np.integer):
+            n = _num_samples(X)
+            if n < 2:
+                raise ValueError("X must have at least two rows to be split; got n_samples = 1.")
+            seed = 0 if self.random_state is None else self.random_state
+            cv = KFold(min(int(cv), n), shuffle=True, random_state=seed)
+        folds = list(check_cv(cv, y).split(X, y, groups))
+        if not folds:
+            raise ValueError(f"cv must give at least one fold; got {self.cv!r}.")
+        return folds
+
+    def _held_out(self, X, y, sample_weight, folds, target):
+        """Rows, their folds, scores, and what the classifier predicts for them."""
+        work = delayed(_scores_and_labels)
+        found = Parallel(n_jobs=self.n_jobs)(
+            work(self.estimator, X, y, sample_weight, train, test, target.indicator.shape[1])
+            for train, test in folds
+        )
+        rows = [np.arange(len(target))[test] for _, test in folds]
+        parts = [np.full(len(part), i) for i, part in enumerate(rows)]
+        scores, predicted = zip(*found, strict=True)
+        return (*(np.concatenate(each) for each in (rows, parts, scores)), predicted)
+
+    def _measured(self, scores, indicator, weight, parts, predicted):
+        """Every measure of every decision, fitted to the other folds if there are any."""
+        named = {name: LabelDecision(name, self.calibration) for name in RULES}
+        if self.guarantee is not None or callable(self.measure):
+            named["chosen"] = self._new_decision()
+        labels = {name: np.zeros(indicator.shape, dtype=bool) for name in named}
+        for part in np.unique(parts):
+            new = parts == part
+            other = ~new if not new.all() else new
+            if weight is not None and not weight[other].any():
+                other = np.ones_like(new)
+            part_weight = None if weight is None else weight[other]
+            calibration = None
+            for name, decision in named.items():
+                if calibration is None:
+                    decision.fit(scores[other], indicator[other], part_weight)
+                    calibration = decision
+                else:
+                    decision.calibration_ = calibration.calibration_
+                    decision.fit_rule(scores[other], indicator[other], part_weight)
+                labels[name][new] = decision.decide(scores[new]) > 0.0
+        labels = {"estimator": np.concatenate(predicted), **labels}
+        return {
+            name: {measure: value(indicator, found) for measure, value in MEASURES.items()}
+            for name, found in labels.items()
+        }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).input_tags
+        tags.input_tags.sparse, tags.input_tags.pairwise = inner.sparse, inner.pairwise
+        tags.input_tags.allow_nan = inner.allow_nan
+        return tags
+
+
+def _fitted(estimator, X, y, sample_weight):
+    """A clone, fitted."""
+    options = {}
+    if sample_weight is not None:
+        prefix = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+        options[f"{prefix}sample_weight"] = sample_weight
+    return clone(estimator).fit(X, y, **options)
+
+
+def _scores_and_labels(estimator, X, y, sample_weight, train, test, n_labels):
+    """Scores and predicted labels of a fold's test rows."""
+    X_train, y_train = _safe_split(estimator, X, y, train)
+    X_test, _ = _safe_split(estimator, X, y, test, train)
+    weight = None if sample_weight is None else _safe_indexing(sample_weight, train)
+    model = _fitted(estimator, X_train, y_train, weight)
+    scores = label_scores_of(model, X_test, n_labels).astype(float)
+    return scores, labels_of(model, X_test, n_labels).astype(bool)
