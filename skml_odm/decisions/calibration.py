@@ -5,6 +5,8 @@ A calibration is fitted to scores of rows that the model has not seen, as
 probabilities. All fits are deterministic.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
@@ -121,7 +123,7 @@ class IsotonicCalibration:
             return np.clip(logit(found), -CERTAIN, CERTAIN)
 
 
-CALIBRATIONS = {
+CALIBRATIONS: dict[str, Any] = {
     "context": ContextCalibration,
     "per-label": PerLabelCalibration,
     "isotonic": IsotonicCalibration,

@@ -27,9 +27,8 @@ def check_guarantee(name, value):
             f"{name} must be None or a dict with one of {', '.join(map(repr, GUARANTEES))} and the "
             f"share to keep, as in {{'recall': 0.9}}; got {value!r}."
         )
-    check_real(
-        f"{name}[{next(iter(value))!r}]", *value.values(), 0, 1, open_low=True, open_high=True
-    )
+    for measure, share in value.items():
+        check_real(f"{name}[{measure!r}]", share, 0, 1, open_low=True, open_high=True)
 
 
 class GuaranteedCut:

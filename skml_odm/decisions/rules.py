@@ -5,6 +5,8 @@ rows that the model has not seen, and ``cut(values)`` is what a label's value mu
 one per label, or one per row, ready to be subtracted.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.special import expit, logit
 
@@ -201,7 +203,7 @@ def accuracy(y_true, predicted):
 
 
 # The rule for a measure: of probabilities, and of raw scores.
-RULES = {
+RULES: dict[str, tuple[Callable, Callable]] = {
     "balanced": (
         lambda: AtLeastOne(HalfWay(), subset_accuracy),
         lambda: AtLeastOne(CommonCut(), subset_accuracy),

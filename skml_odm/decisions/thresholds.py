@@ -8,6 +8,7 @@ label pairs were to have. ``keeps_order`` says that rankings are those of the sc
 fitted to scores of rows that the model has not seen.
 """
 
+from collections.abc import Callable
 from functools import cached_property, partial
 
 import numpy as np
@@ -75,7 +76,9 @@ def _optimal_cuts(scores, indicator, weight):
 
 
 class Threshold:
-    """Base of the thresholds: what they have in common."""
+    """Base of the thresholds, which are functions of scores."""
+
+    __call__: Callable
 
     keeps_order = True
     # fitted to the scores of the training rows
@@ -191,7 +194,7 @@ class ThresholdWhenUsed:
         return self.fit()
 
 
-NAMED = {
+NAMED: dict[str, Callable] = {
     "regression": RegressionThreshold,
     "per-label": PerLabelThreshold,
     "zero": lambda: FixedThreshold(0.0),

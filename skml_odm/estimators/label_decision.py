@@ -1,7 +1,7 @@
 """Labels and probabilities as good as the scores, for any classifier that scores labels."""
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -186,19 +186,20 @@ class LabelDecisionCV(LabelRanker):
         y = as_plain_array(y, "y")
         target = Target(y)
         X, y, groups = indexable(as_plain_array(X), y, groups)
+        weight: Any = None
         if target.container == "column":
             y = target.indicator[:, 0].astype(int)
         if sample_weight is not None:
-            sample_weight = validated_weights(sample_weight, X)
+            weight = validated_weights(sample_weight, X)
         folds = self._folds(X, y, groups)
-        rows, parts, scores, predicted = self._held_out(X, y, sample_weight, folds, target)
-        self.estimator_ = _fitted(self.estimator, X, y, sample_weight)
-        self._remember(target, sample_weight)
+        rows, parts, scores, predicted = self._held_out(X, y, weight, folds, target)
+        self.estimator_ = _fitted(self.estimator, X, y, weight)
+        self._remember(target, weight)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         indicator = target.indicator[rows]
-        weight = None if sample_weight is None else sample_weight[rows]
+        weight = None if weight is None else weight[rows]
         self.decision_ = self._new_decision().fit(scores, indicator, weight)
         self.measures_ = self._measured(scores, indicator, weight, parts, predicted)
         return self

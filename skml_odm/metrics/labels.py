@@ -34,7 +34,7 @@ def example_f1(y_true: NDArray, predicted: NDArray) -> float:
     return _f1(y_true, predicted, axis=1, of_nothing=1.0)
 
 
-def _f1(y_true, predicted, *, axis, of_nothing):
+def _f1(y_true: NDArray, predicted: NDArray, *, axis: int | None, of_nothing: float) -> float:
     both = np.sum(y_true & predicted, axis=axis)
     sizes = np.sum(y_true, axis=axis) + np.sum(predicted, axis=axis)
     return float(np.mean(np.where(sizes > 0, 2.0 * both / np.maximum(sizes, 1), of_nothing)))
