@@ -126,7 +126,8 @@ class LabelRanker(MLClassifierBase):
         return self._decision(X)
 
     def _decision(self, X):
-        return self.threshold_.decide(self.label_scores(X))
+        scores = self.label_scores(X)
+        return self.threshold_.decide(scores)
 
     def _validate_params(self):
         """Raise for values of parameters that no fit accepts; named as in scikit-learn."""
@@ -269,7 +270,8 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         return self._scores_and_rounding(X)[0]
 
     def _decision(self, X):
-        return self.threshold_.decide(*self._scores_and_rounding(X))
+        scores, rounding = self._scores_and_rounding(X)
+        return self.threshold_.decide(scores, rounding)
 
     @available_if(_is_calibrated)
     def predict_proba(self, X: Matrix) -> NDArray[np.float64] | csr_matrix:
