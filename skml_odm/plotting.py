@@ -3,9 +3,11 @@
 import numbers
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from .utils.validation import check_choice
+from .metrics.labels import LABEL_MEASURES
+from .utils.validation import Target, check_choice, check_real
 
 # Distinguishable by colour-blind people and in print, also by their lines and markers. After Okabe
 # and Ito, the light ones darkened: a contrast of 3 or more on white.
@@ -312,6 +314,94 @@ def plot_time_and_rank(names, seconds, average_ranks, heading="average rank", ax
     ax.set_xlabel("fit seconds (geometric mean over data sets)")
     ax.set_ylabel(heading)
     return _finish(ax, [name for name, _, _ in shown])
+
+
+def plot_reliability(estimator, X, y, n_bins=10, ax=None):
+    """How often labels are relevant against the probability that they were given.
+
+    Cells (rows × labels) are put into bins by their probability, each with about as many relevant
+    ones. On the diagonal probabilities are what they claim to be; bars are two standard errors.
+
+    Parameters
+    ----------
+    estimator : fitted estimator with ``predict_proba``
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows that the estimator has not been fitted to.
+    y : array-like or sparse matrix of shape (n_samples, n_labels)
+    n_bins : int, default=10
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    check_real("n_bins", n_bins, 2, integer=True)
+    relevant, probability = _cells(estimator, X, y)
+    order = np.argsort(probability, kind="stable")
+    relevant, probability = relevant[order], probability[order]
+    found = np.cumsum(relevant)
+    # as many relevant cells in every bin: where labels are rare most probabilities are near zero
+    last = np.searchsorted(found, found[-1] * np.arange(1, n_bins) / n_bins)
+    parts = [p for p in np.split(np.arange(len(found)), np.unique(last + 1)) if len(p)]
+    share = np.array([relevant[p].mean() for p in parts])
+    error = 2.0 * np.sqrt(share * (1.0 - share) / [len(p) for p in parts])
+    ax = _axes(ax, SMALL)
+    ax.plot([0, 1], [0, 1], color="0.6", linewidth=1)
+    claimed = [probability[p].mean() for p in parts]
+    ax.errorbar(claimed, share, yerr=error, color=COLOURS[0], marker=MARKERS[0], capsize=2)
+    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="mean predicted probability", ylabel="share relevant")
+    ax.set_aspect("equal")
+    return ax
+
+
+def plot_cuts(estimator, X, y, measures=("hamming", "micro-f1", "example-f1"), ax=None):
+    """Measures of the labels above a cut of the probabilities, against the cut.
+
+    Parameters
+    ----------
+    estimator : fitted estimator with ``predict_proba``
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows that the estimator has not been fitted to.
+    y : array-like or sparse matrix of shape (n_samples, n_labels)
+    measures : sequence of str
+        Of "hamming", a loss, and "subset-accuracy", "micro-f1", "macro-f1" and "example-f1".
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    for measure in measures:
+        check_choice("measures", measure, tuple(LABEL_MEASURES))
+    relevant, probability = _cells(estimator, X, y)
+    shape = len(relevant) // estimator.n_labels_, estimator.n_labels_
+    relevant, probability = relevant.reshape(shape), probability.reshape(shape)
+    cuts = np.linspace(0.01, 0.99, 99)
+    ax = _axes(ax, SMALL)
+    for i, measure in enumerate(measures):
+        values = [LABEL_MEASURES[measure](relevant, probability > cut) for cut in cuts]
+        name = "Hamming loss" if measure == "hamming" else measure
+        ax.plot(cuts, values, color=COLOURS[i], linestyle=LINES[i % len(LINES)], label=name)
+    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="labels with a probability above", ylabel="value")
+    ax.legend()
+    return ax
+
+
+def _cells(estimator, X, y):
+    """Whether labels are relevant, and their predicted probabilities, one after another."""
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            "estimator must have predict_proba, as LabelDecisionCV and estimators with "
+            f"threshold='calibrated' do; got {type(estimator).__name__}."
+        )
+    relevant = Target(y).indicator
+    probability = estimator.predict_proba(X)
+    probability = probability.toarray() if sparse.issparse(probability) else probability
+    # of a single label there are those of both classes
+    probability = probability[:, -relevant.shape[1] :]
+    return relevant.ravel(), np.asarray(probability).ravel()
 
 
 def _axes(ax, size):

@@ -7,7 +7,7 @@ from sklearn.model_selection import GridSearchCV
 
 from skml_odm import MLODM, PathSearchCV
 from skml_odm.metrics import average_precision_scorer, ranking_loss_scorer
-from skml_odm.plotting import plot_search
+from skml_odm.plotting import plot_cuts, plot_reliability, plot_search
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
 pyplot.switch_backend("Agg")
@@ -107,3 +107,41 @@ def test_searches_without_results(kind):
         plot_search(kind(MLODM(), {"C": [1.0], "gamma": [1.0]}))
     with pytest.raises(ValueError, match=r"search must be a fitted PathSearchCV.*got MLODM"):
         plot_search(MLODM())
+
+
+@pytest.fixture(scope="module")
+def calibrated():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 4))
+    Y = X @ rng.normal(size=(4, 5)) + rng.normal(size=(400, 5)) > 1.0
+    return MLODM(threshold="calibrated").fit(X[:200], Y[:200]), X[200:], Y[200:]
+
+
+def test_reliability_is_the_share_of_relevant_cells(calibrated):
+    model, X, Y = calibrated
+    ax = plot_reliability(model, X, Y, n_bins=4)
+    claimed, share = ax.containers[0].lines[0].get_data()
+    assert len(claimed) == 4
+    assert (np.diff(claimed) > 0).all()
+    assert np.abs(claimed - share).max() < 0.15
+    # every cell is in one bin, each with a quarter of the relevant ones
+    probability = np.sort(model.predict_proba(X), axis=None)
+    assert claimed[0] == pytest.approx(probability[: round(len(probability) / 2)].mean(), abs=0.2)
+    pyplot.close(ax.figure)
+
+
+def test_cuts_show_the_measures(calibrated):
+    model, X, Y = calibrated
+    ax = plot_cuts(model, X, Y, measures=("hamming",))
+    cuts, values = ax.lines[0].get_data()
+    expected = [np.mean((model.predict_proba(X) > cut) != Y) for cut in cuts]
+    np.testing.assert_allclose(values, expected)
+    pyplot.close(ax.figure)
+
+
+def test_pictures_of_probabilities_need_some(calibrated):
+    _, X, Y = calibrated
+    with pytest.raises(TypeError, match="predict_proba"):
+        plot_reliability(MLODM(threshold="zero").fit(X, Y), X, Y)
+    with pytest.raises(ValueError, match="measures must be one of 'hamming'"):
+        plot_cuts(calibrated[0], X, Y, measures=["f1"])

@@ -129,6 +129,12 @@ class LabelRanker(MLClassifierBase):
         scores = self.label_scores(X)
         return self.threshold_.decide(scores)
 
+    def _probabilities(self, decision, scores):
+        """Probabilities in the container of the target; 0 for a label that no training row has."""
+        probabilities = decision.probabilities(scores)
+        probabilities[:, self._unseen] = 0.0
+        return as_probabilities(probabilities, self.classes_, self._container)
+
     def _validate_params(self):
         """Raise for values of parameters that no fit accepts; named as in scikit-learn."""
         check_parameters(self)
@@ -288,9 +294,7 @@ class KernelLabelRanker(KernelModel, LabelRanker):
             probabilities of both classes.
         """
         scores = self.label_scores(X)
-        probabilities = self.threshold_.probabilities(scores)
-        probabilities[:, self._unseen] = 0.0
-        return as_probabilities(probabilities, self.classes_, self._container)
+        return self._probabilities(self.threshold_, scores)
 
     def _labels_to_cut(self, prepared):
         """The labels that thresholds are fitted to."""

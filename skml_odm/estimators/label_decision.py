@@ -16,12 +16,11 @@ from ..decisions.decision import LabelDecision, check_calibration, check_measure
 from ..decisions.guarantee import check_guarantee
 from ..decisions.rules import RULES
 from ..decisions.scores import label_scores_of, labels_of
-from ..metrics.labels import example_f1, hamming, macro_f1, micro_f1, subset_accuracy
+from ..metrics.labels import LABEL_MEASURES
 from ..utils.types import ArrayLike, Matrix, NDArray, Self, csr_matrix
 from ..utils.validation import (
     Target,
     as_plain_array,
-    as_probabilities,
     check_parameters,
     check_real,
     check_seed,
@@ -31,11 +30,7 @@ from ..utils.validation import (
 from .base import LabelRanker
 
 MEASURES: dict[str, Callable[[NDArray, NDArray], float]] = {
-    "hamming": hamming,
-    "subset-accuracy": subset_accuracy,
-    "micro-f1": micro_f1,
-    "macro-f1": macro_f1,
-    "example-f1": example_f1,
+    **LABEL_MEASURES,
     "cardinality": lambda y_true, predicted: float(predicted.sum(axis=1).mean()),
 }
 
@@ -205,7 +200,7 @@ class LabelDecisionCV(LabelRanker):
         return self
 
     def label_scores(self, X: Matrix) -> NDArray[np.float64]:
-        """Scores of all labels by the classifier itself: the larger, the more relevant.
+        """Log-odds of the calibrated probabilities; without calibration the classifier's scores.
 
         Parameters
         ----------
@@ -215,23 +210,11 @@ class LabelDecisionCV(LabelRanker):
         -------
         ndarray of shape (n_samples, n_labels)
         """
-        check_is_fitted(self, "estimator_")
-        X = as_plain_array(X)
-        return label_scores_of(self.estimator_, X, self.n_labels_).astype(float)
+        scores = self._raw_scores(X)
+        return self.decision_.values(scores)
 
     def ranking_scores(self, X: Matrix) -> NDArray[np.float64]:
-        """Log-odds of the calibrated probabilities, or the scores of the classifier without.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels)
-        """
-        scores = self.label_scores(X)
-        return self.decision_.values(scores)
+        return self.label_scores(X)
 
     @available_if(lambda self: self.calibration is not None)
     def predict_proba(self, X: Matrix) -> NDArray[np.float64] | csr_matrix:
@@ -247,13 +230,16 @@ class LabelDecisionCV(LabelRanker):
             In the container of y in fit. For a one-dimensional y of shape (n_samples, 2): the
             probabilities of both classes.
         """
-        scores = self.label_scores(X)
-        probabilities = self.decision_.probabilities(scores)
-        probabilities[:, self._unseen] = 0.0
-        return as_probabilities(probabilities, self.classes_, self._container)
+        scores = self._raw_scores(X)
+        return self._probabilities(self.decision_, scores)
+
+    def _raw_scores(self, X):
+        """Scores by the classifier itself."""
+        check_is_fitted(self, "decision_")
+        return label_scores_of(self.estimator_, as_plain_array(X), self.n_labels_).astype(float)
 
     def _decision(self, X):
-        scores = self.label_scores(X)
+        scores = self._raw_scores(X)
         return self.decision_.decide(scores)
 
     def _new_decision(self):

@@ -4,6 +4,8 @@ F1 of a label that nobody has and nobody predicts is 0, as in scikit-learn; of a
 that gets none it is 1.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..utils.types import NDArray
@@ -38,3 +40,12 @@ def _f1(y_true: NDArray, predicted: NDArray, *, axis: int | None, of_nothing: fl
     both = np.sum(y_true & predicted, axis=axis)
     sizes = np.sum(y_true, axis=axis) + np.sum(predicted, axis=axis)
     return float(np.mean(np.where(sizes > 0, 2.0 * both / np.maximum(sizes, 1), of_nothing)))
+
+
+LABEL_MEASURES: dict[str, Callable[[NDArray, NDArray], float]] = {
+    "hamming": hamming,
+    "subset-accuracy": subset_accuracy,
+    "micro-f1": micro_f1,
+    "macro-f1": macro_f1,
+    "example-f1": example_f1,
+}
