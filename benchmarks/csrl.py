@@ -38,9 +38,15 @@ def run(arguments):
         for name in (*REDUCED, *FULL):
             parts = split(*prepare(name), 0)
             X, y = parts.X_train, parts.y_train.astype(int)
-            model = CSRL(kernel="linear", tol=GAP, random_state=0)
+            model = CSRL(kernel="linear", threshold="zero", tol=GAP, random_state=0)
             ours = best_time(lambda m=model, X=X, y=y: m.fit(X, y), arguments.repeats)
-            learner = CSRL(kernel="linear", covariance="learn", tol=GAP, random_state=0)
+            learner = CSRL(
+                kernel="linear",
+                covariance="learn",
+                threshold="zero",
+                tol=GAP,
+                random_state=0,
+            )
             learned = best_time(lambda m=learner, X=X, y=y: m.fit(X, y), arguments.repeats)
             theirs = []
             for machine, objective in (

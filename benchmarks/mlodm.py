@@ -63,7 +63,7 @@ def compare_with_peers(repeats):
         split = load_as_in_paper(name)
         X, y = split.X_train, split.y_train.astype(int)
         parameters = chosen_parameters(name)
-        model = MLODM(**parameters, tol=GAP, random_state=0)
+        model = MLODM(**parameters, threshold="regression", tol=GAP, random_state=0)
         ours = best_time(lambda m=model, X=X, y=y: m.fit(X, y), repeats)
         svc = OneVsRestClassifier(SVC(C=parameters["C"], gamma=parameters["gamma"]))
         seen = (y.min(axis=0) == 0) & (y.max(axis=0) == 1)
@@ -104,7 +104,9 @@ def compare_with_paper(repeats):
         split = load_as_in_paper(name)
         X, y = split.X_train, split.y_train
         parameters = chosen_parameters(name)
-        model = MLODM(**parameters, fit_intercept=False, tol=GAP, random_state=0)
+        model = MLODM(
+            **parameters, threshold="regression", fit_intercept=False, tol=GAP, random_state=0
+        )
         ours = best_time(lambda m=model, X=X, y=y: m.fit(X, y), repeats)
         K = gaussian_kernel(X, parameters["gamma"])
         C, theta, mu = (parameters[key] for key in ("C", "theta", "mu"))

@@ -41,10 +41,12 @@ def add_arguments(parser):
 def models():
     """The compared estimators, as functions of a draw."""
     return {
-        "MLODM": lambda d: MLODM(C=d["C"], gamma=d["gamma"], theta=d["theta"], mu=d["mu"]),
-        "RankSVM": lambda d: RankSVM(C=d["C"], gamma=d["gamma"]),
-        "RankCVM": lambda d: RankCVM(C=d["C"], gamma=d["gamma"]),
-        "CSRL": lambda d: CSRL(beta=1.0 / d["C"], gamma=d["gamma"]),
+        "MLODM": lambda d: MLODM(
+            C=d["C"], gamma=d["gamma"], threshold="regression", theta=d["theta"], mu=d["mu"]
+        ),
+        "RankSVM": lambda d: RankSVM(C=d["C"], gamma=d["gamma"], threshold="regression"),
+        "RankCVM": lambda d: RankCVM(C=d["C"], gamma=d["gamma"], threshold="regression"),
+        "CSRL": lambda d: CSRL(beta=1.0 / d["C"], gamma=d["gamma"], threshold="zero"),
     }
 
 

@@ -68,7 +68,7 @@ def compare_with_svc(repeats):
         split = load_as_in_paper(name)
         X, y = split.X_train, split.y_train.astype(int)
         parameters = rank_parameters(name, "RankSVM")
-        model = RankSVM(**parameters, tol=GAP, random_state=0)
+        model = RankSVM(**parameters, threshold="regression", tol=GAP, random_state=0)
         ours = best_time(lambda m=model, X=X, y=y: m.fit(X, y), repeats)
         seen = (y.min(axis=0) == 0) & (y.max(axis=0) == 1)
         svc = OneVsRestClassifier(SVC(**parameters))

@@ -20,7 +20,7 @@ from .data import load_raw
 from .mlodm import peak_bytes
 
 GAP = 1e-3
-LINEAR = {"kernel": "linear", "tol": GAP, "random_state": 0}
+LINEAR = {"kernel": "linear", "threshold": "zero", "tol": GAP, "random_state": 0}
 MOST_ROWS_FOR_KERNELS = 5380
 ROWS_FOR_LABELS = 2000
 
@@ -41,9 +41,9 @@ def compare_with_linear_svc(repeats):
     print("{:12} {:>6} {:>6} {:>3} {:>10} {:>8} {:>6} {:>9} {:>8}".format(*header))
     for name, (X, y) in (("tmc2007-500", load_tmc()), ("full-arts", load_arts())):
         theirs = timed(OneVsRestClassifier(LinearSVC()), X, y, repeats)
-        ours = [timed(method(**LINEAR), X, y, repeats) for method in (MLODM, RankLSVM)]
+        ours = [timed(method(C=1.0, **LINEAR), X, y, repeats) for method in (MLODM, RankLSVM)]
         # slow on tmc, whose features are few
-        ours.append(timed(CSRL(**LINEAR), X, y, 1))
+        ours.append(timed(CSRL(beta=1.0, **LINEAR), X, y, 1))
         print(
             f"{name:12} {X.shape[0]:6d} {X.shape[1]:6d} {y.shape[1]:3d} {theirs:10.2f} "
             f"{ours[0]:8.2f} {theirs / ours[0]:6.1f} {ours[1]:9.2f} {ours[2]:8.2f}",
@@ -57,7 +57,7 @@ def grow_rows(repeats):
     order = np.random.RandomState(0).permutation(len(y))
     for kernel, most, wanted in (("linear", len(y), 1.1), ("rbf", MOST_ROWS_FOR_KERNELS, 2.1)):
         sizes = [most >> k for k in range(4, -1, -1)]
-        model = MLODM(kernel=kernel, tol=GAP, random_state=0)
+        model = MLODM(kernel=kernel, threshold="regression", tol=GAP, random_state=0)
         parts = [(X[order[:m]], y[order[:m]]) for m in sizes]
         report(f"rows of tmc2007-500, {kernel} kernel", sizes, model, parts, repeats, wanted)
 
@@ -69,7 +69,7 @@ def grow_labels(repeats):
     sizes = [Y.shape[1] >> k for k in range(4, -1, -1)]
     parts = [(X[rows], Y[np.ix_(rows, labels[:q])].astype(int)) for q in sizes]
     report(
-        f"labels of delicious, {ROWS_FOR_LABELS} rows", sizes, MLODM(**LINEAR), parts, repeats, 1.2
+        f"labels of delicious, {ROWS_FOR_LABELS} rows", sizes, MLODM(C=1.0, **LINEAR), parts, repeats, 1.2
     )
 
 

@@ -182,13 +182,13 @@ class KernelLabelRanker(KernelModel, LabelRanker):
 
     def __init__(
         self,
-        C=1.0,
+        C=8.0,
         kernel="rbf",
         gamma="scale",
         degree=3,
         coef0=0.0,
         fit_intercept=True,
-        threshold="regression",
+        threshold="calibrated",
         solver="auto",
         tol=1e-3,
         max_iter=2000,

@@ -112,7 +112,7 @@ class CSRL(RowLossRanker):
 
     def __init__(
         self,
-        beta=1.0,
+        beta=0.3,
         covariance=None,
         alpha=10.0,
         dummy="adaptive",
@@ -121,7 +121,7 @@ class CSRL(RowLossRanker):
         degree=3,
         coef0=0.0,
         fit_intercept=False,
-        threshold="zero",
+        threshold="calibrated",
         tol=1e-3,
         max_iter=10000,
         random_state=None,

@@ -68,7 +68,7 @@ class M3L(RowLossRanker):
         degree=3,
         coef0=0.0,
         fit_intercept=True,
-        threshold="zero",
+        threshold="calibrated",
         tol=1e-3,
         max_iter=10000,
         random_state=None,

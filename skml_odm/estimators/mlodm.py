@@ -51,9 +51,10 @@ class MLODM(PairLossRanker):
     which gives the binary optimal margin distribution machine.
 
     The defaults of ``theta`` and ``mu`` have the smallest cross-validated ranking loss over the
-    data sets of the paper, all else at the defaults and features scaled to [0, 1]: 0.4 % above
-    each set's own best on average, where other choices are up to 4 % above (table in
-    docs/mlodm.md). ``C`` and ``gamma`` matter far more and are worth a search.
+    data sets of the paper, with C = 1 and features scaled to [0, 1]: 0.4 % above each set's own
+    best on average, where other choices are up to 4 % above (table in docs/mlodm.md). Those of
+    ``C`` and ``threshold`` give the best labels (docs/thresholds.md). ``C`` and ``gamma`` matter
+    most and are worth a search; scale the features first.
 
     References
     ----------
@@ -70,7 +71,7 @@ class MLODM(PairLossRanker):
 
     def __init__(
         self,
-        C=1.0,
+        C=8.0,
         theta=0.0,
         mu=0.7,
         kernel="rbf",
@@ -78,7 +79,7 @@ class MLODM(PairLossRanker):
         degree=3,
         coef0=0.0,
         fit_intercept=True,
-        threshold="regression",
+        threshold="calibrated",
         solver="auto",
         tol=1e-3,
         max_iter=2000,

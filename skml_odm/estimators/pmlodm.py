@@ -164,7 +164,7 @@ class PMLODM(KernelLabelRanker):
 
     def __init__(
         self,
-        C=1.0,
+        C=8.0,
         confidence="cross-fitted",
         prototype_weight=0.1,
         prototype="adaptive",
@@ -178,7 +178,7 @@ class PMLODM(KernelLabelRanker):
         degree=3,
         coef0=0.0,
         fit_intercept=True,
-        threshold="per-label",
+        threshold="calibrated",
         tol=1e-3,
         max_iter=2000,
         random_state=None,

@@ -94,13 +94,13 @@ class RankSVMz(KernelLabelRanker):
 
     def __init__(
         self,
-        C=1.0,
+        C=8.0,
         kernel="rbf",
         gamma="scale",
         degree=3,
         coef0=0.0,
         fit_intercept=True,
-        threshold="zero",
+        threshold="calibrated",
         solver="auto",
         tol=1e-3,
         max_iter=10000,
