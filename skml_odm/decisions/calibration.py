@@ -11,6 +11,10 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
+# Penalty of what is to be free: it only matters where all labels of all rows are alike, and keeps
+# their log-odds finite.
+FREE = 1e-4
+
 # How far a label's own intercept and slope may be from those of all labels: the standard deviation
 # of their prior, where the slopes that all labels share have one of 1.
 OWN_SHARE = 0.3
@@ -55,7 +59,7 @@ class ContextCalibration:
         shared[:, [1, 2, 3], [2, 3, 4]] = 1.0
         own = np.zeros((4, 2))
         own[[0, 1], [0, 1]] = OWN_SHARE
-        penalty = np.array([0.0, 1.0, 1.0, 1.0, 1.0])
+        penalty = np.array([FREE, 1.0, 1.0, 1.0, 1.0])
         basis = self._basis(scores)
         self.coef_ = _logistic(basis, indicator, weight, shared, own, penalty, 1.0).T
         return self
@@ -91,8 +95,7 @@ class PerLabelCalibration:
         q = scores.shape[1]
         nothing = np.zeros((len(scores), 0))
         shared, own = np.zeros((q, 2, 0)), np.eye(2)
-        # of a label whose scores are all the same, some slope: zero
-        found = _logistic((scores / scale, nothing), target, weight, shared, own, np.zeros(0), 1e-6)
+        found = _logistic((scores / scale, nothing), target, weight, shared, own, np.zeros(0), FREE)
         self.coef_ = found.T / np.vstack([np.ones(q), scale])
         return self
 
@@ -210,10 +213,9 @@ def _newton_step(slope, moments, shared, own, penalty, own_penalty, g, v):
     """Newton's step for g and the v_l, these eliminated label by label."""
     slope_g = np.einsum("lbp,lb->p", shared, slope) - penalty * g
     slope_v = slope @ own - own_penalty * v
-    # a trace of ridge: without it labels that everyone has would leave nothing to divide by
-    H_vv = own.T @ moments @ own + (own_penalty + 1e-9) * np.eye(own.shape[1])
+    H_vv = own.T @ moments @ own + own_penalty * np.eye(own.shape[1])
     H_gv = np.swapaxes(shared, 1, 2) @ moments @ own
-    H_gg = (np.swapaxes(shared, 1, 2) @ moments @ shared).sum(axis=0) + np.diag(penalty + 1e-9)
+    H_gg = (np.swapaxes(shared, 1, 2) @ moments @ shared).sum(axis=0) + np.diag(penalty)
     through = np.linalg.solve(H_vv, np.swapaxes(H_gv, 1, 2))
     alone = np.linalg.solve(H_vv, slope_v[:, :, None])[:, :, 0]
     step_g = np.zeros(0)
