@@ -27,6 +27,7 @@ class MLODM(PairLossRanker):
         Whether labels have an intercept b_k. It is regularised: the kernel is in effect K + 1.
         The paper's model has none.
     {threshold}
+    {zero_label}
     solver : {"auto", "newton", "bcd", "m3"}, default=...
         "newton" is Newton's method in function space, "bcd" dual block coordinate descent with
         exact block steps, "m3" the paper's algorithm with multiplicative updates; "auto" starts
@@ -42,11 +43,12 @@ class MLODM(PairLossRanker):
     ----------
     {model}
     {certificate}
+    {zero_label_}
     {fitted}
 
     Notes
     -----
-    {no_pairs}
+    {no_pairs_without_zero_label}
     A single label has no pair either; its complement then takes the place of the second label,
     which gives the binary optimal margin distribution machine.
 
@@ -79,6 +81,7 @@ class MLODM(PairLossRanker):
         coef0=0.0,
         fit_intercept=True,
         threshold="regression",
+        zero_label="auto",
         solver="auto",
         tol=1e-3,
         max_iter=2000,
@@ -95,6 +98,7 @@ class MLODM(PairLossRanker):
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.threshold = threshold
+        self.zero_label = zero_label
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter

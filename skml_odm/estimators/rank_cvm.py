@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..problems.zero_label import ZeroLabelLoss
 from ..solvers.acceptance import rounding_of_values
 from ..solvers.frank_wolfe import frank_wolfe
 from ..utils.validation import one_of
@@ -32,6 +33,7 @@ class RankCVM(RankLSVM):
     {kernel}
     {fit_intercept}
     {threshold}
+    {zero_label}
     solver : {"auto", "newton", "frank-wolfe", "pairwise"}, default=...
         "auto" and "newton" solve Rank-LSVM's problem and scale the solution. "frank-wolfe" is the
         paper's algorithm: thousands of cheap steps, far from the optimum for long. "pairwise" takes
@@ -46,6 +48,7 @@ class RankCVM(RankLSVM):
     Attributes
     ----------
     {model}
+    {zero_label_}
     objective_ : float
         W(α) of a point α of the simplex.
     dual_gap_ : float
@@ -62,7 +65,7 @@ class RankCVM(RankLSVM):
 
     Notes
     -----
-    {no_pairs}
+    {no_pairs_without_zero_label}
     A single label competes with its complement, which gives the binary core vector machine.
 
     Labels are ranked as by RankLSVM with the same parameters, and all thresholds but a number scale
@@ -107,6 +110,8 @@ class RankCVM(RankLSVM):
 
 def lowest_vertex(operator, loss):
     """The smallest W(α) with all weight on one label pair; infinite if there is none."""
+    if isinstance(loss, ZeroLabelLoss):
+        return min(lowest_vertex(operator, part) for part in loss.parts)
     usable = loss.n_pairs > 0
     diagonal = operator.diagonal()[usable] + operator.intercept
     return np.min(diagonal + 0.5 / loss.weight[usable], initial=np.inf)

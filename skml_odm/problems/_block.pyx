@@ -206,7 +206,7 @@ cdef int bucket_direction(
 
 
 cdef size_t newton_workspace(Py_ssize_t q) noexcept nogil:
-    """Doubles that a Newton direction needs."""
+    """Doubles that a Newton direction needs for a row with at most q labels in pairs."""
     cdef Py_ssize_t schur = (q // 2) * (q // 2)
     return schur + max(2 * q + most_pairs_in_a_loop(q), 4 * (q // 2) + 3 * (q + 2))
 
@@ -310,7 +310,10 @@ def proximal_points(
     Pairs pairs, const double[:, ::1] scores, const double[:, ::1] coefficients, double kappa,
     double[:, ::1] result,
 ):
-    """Write the proximal points of scores − κ·coefficients into ``result``, row by row."""
+    """Write the proximal points of scores − κ·coefficients into ``result``, row by row.
+
+    Labels that are in no pair keep their scores: they have no multipliers.
+    """
     cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j
     cdef Block block
     cdef double* work = <double*> malloc(block_workspace(q))

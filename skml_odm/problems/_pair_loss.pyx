@@ -22,23 +22,25 @@ cdef class Pairs:
     Parameters
     ----------
     order : ndarray of shape (m, q), int32
-        The labels of each row, relevant ones first.
-    n_relevant : ndarray of shape (m,), int32
+        The labels of each row: relevant ones, irrelevant ones, and those that are in no pair.
+    n_relevant, n_involved : ndarray of shape (m,), int32
+        How many of them are relevant, and how many are relevant or irrelevant.
     weight : ndarray of shape (m,)
         c; zero for rows that lack relevant or irrelevant labels.
     lower, upper, mu : float
     """
 
     def __init__(
-        self, const int[:, ::1] order, const int[::1] n_relevant, const double[::1] weight,
-        double lower, double upper, double mu,
+        self, const int[:, ::1] order, const int[::1] n_relevant, const int[::1] n_involved,
+        const double[::1] weight, double lower, double upper, double mu,
     ):
-        self.order, self.n_relevant, self.weight = order, n_relevant, weight
+        self.order, self.n_relevant, self.n_involved = order, n_relevant, n_involved
+        self.weight = weight
         self.lower, self.upper, self.mu = lower, upper, mu
 
     cdef RowPairs row(self, Py_ssize_t i) noexcept nogil:
         cdef RowPairs row
-        row.p, row.q, row.weight = self.n_relevant[i], self.order.shape[1], self.weight[i]
+        row.p, row.q, row.weight = self.n_relevant[i], self.n_involved[i], self.weight[i]
         row.lower, row.upper, row.mu = self.lower, self.upper, self.mu
         return row
 
@@ -98,7 +100,7 @@ cdef class Pairs:
 
     def add_hessian(self, const double[:, ::1] scores, double[:, ::1] total):
         """Add the rows' Hessians (q × q graph Laplacians) to ``total``."""
-        cdef Py_ssize_t m = self.order.shape[0], q = self.order.shape[1], i, a, b, k, other
+        cdef Py_ssize_t m = self.order.shape[0], i, a, b, k, other
         cdef double curvature
         with nogil:
             for i in range(m):
@@ -108,7 +110,7 @@ cdef class Pairs:
                     continue
                 for a in range(self.n_relevant[i]):
                     k = self.order[i, a]
-                    for b in range(self.n_relevant[i], q):
+                    for b in range(self.n_relevant[i], self.n_involved[i]):
                         other = self.order[i, b]
                         curvature = self.weight[i] * pair_curvature(
                             scores[i, k] - scores[i, other], self.lower, self.upper, self.mu

@@ -59,7 +59,7 @@ cdef class ExactBlocks(RowProblem):
     cdef double visit(
         self, Py_ssize_t row, const double* product, double diagonal, double* change,
     ) noexcept nogil:
-        cdef Py_ssize_t q = self.met.shape[1], j, label
+        cdef Py_ssize_t q = self.met.shape[1], n, j, label
         cdef Block* block = &self.block
         cdef const int* order = &self.pairs.order[row, 0]
         cdef double* a = &self.coefficients[row, 0]
@@ -72,7 +72,8 @@ cdef class ExactBlocks(RowProblem):
         if block.pairs.weight == 0.0:
             return 0.0
         block.kappa = diagonal
-        for j in range(q):
+        n = block.pairs.q
+        for j in range(n):
             label = order[j]
             block.f[j] = met[label]
             block.centre[j] = met[label] - diagonal * a[label]
@@ -82,10 +83,13 @@ cdef class ExactBlocks(RowProblem):
         if gap < self.negligible:
             return gap
         conjugate = self.improve(row, loss)
-        for j in range(q):
+        for j in range(n):
             label = order[j]
             change[label] = block.gradient[j] - a[label]
             gain -= change[label] * (met[label] + 0.5 * diagonal * change[label])
+        # coefficients of labels that are in no pair are zero and stay so
+        for j in range(n, q):
+            change[order[j]] = 0.0
         gain += conjugate
         # an exact step loses by rounding only
         if not gain >= 0.0:
@@ -93,7 +97,7 @@ cdef class ExactBlocks(RowProblem):
         self.accept(row)
         self.dual += gain
         self.conjugate[row] = conjugate
-        for j in range(q):
+        for j in range(n):
             a[order[j]] = block.gradient[j]
         self.moved = True
         return gap

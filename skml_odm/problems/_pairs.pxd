@@ -7,7 +7,7 @@ A pair of a relevant and an irrelevant label whose scores differ by γ has the l
 
 
 cdef struct RowPairs:
-    # relevant labels, and all labels
+    # relevant labels, and all labels that are in pairs
     Py_ssize_t p
     Py_ssize_t q
     # zero if the row has no pairs

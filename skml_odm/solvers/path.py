@@ -1,6 +1,6 @@
 """Many problems of one K, each solved from where its neighbours are.
 
-The problems differ in C, θ and μ of a ``PairLoss``. Most of the work of a search along them is to
+The problems differ in C, θ and μ of a ``PairLoss`` or ``ZeroLabelLoss``. Most of the work of a search along them is to
 notice that there is nothing to do:
 
 - Without its upper side (μ = 0) the loss is homogeneous: the solution for any θ is (1 − θ) times
@@ -254,7 +254,7 @@ class PairPath:
         R -= A
         primal = value + 0.5 * np.vdot(A, F)
         difference = 0.5 * np.vdot(R, self.operator.product(R))
-        if difference > tol * primal:
+        if difference > tol * primal and hasattr(one, "proximal_points"):
             points = one.proximal_points(F, A, KAPPA * self.direction.diagonal)
             difference = min(difference, primal - dual_value(self.operator, one, points))
         if relative_gap(primal, difference) <= tol:
