@@ -312,6 +312,9 @@ class PairLossRanker(KernelLabelRanker):
         operator, problem, start = prepared.operator, prepared.problem, prepared.start
         if start is not None and isinstance(problem, ZeroLabelLoss):
             start = with_zero_label(start)
+        elif start is not None:
+            # those of a model with a zero label do not sum to zero
+            start = start - start.mean(axis=1, keepdims=True)
         return minimise(self.solver, operator, problem, start=start, **options)
 
     def accept(self, prepared, result):

@@ -275,6 +275,8 @@ def test_labels_that_are_not_involved_change_nothing(seed, q):
     rng = np.random.default_rng(seed)
     m = 12
     indicator, involved = rng.random((m, q)) < 0.4, rng.random((m, q)) < 0.8
+    # rows of one label, and of relevant labels alone
+    indicator[1, 0] = True
     involved[0], involved[1] = np.arange(q) == 0, indicator[1]
     scores, direction = rng.normal(size=(2, m, q))
     coefficients = np.where(involved, rng.normal(size=(m, q)), 0.0)
