@@ -32,7 +32,7 @@ class MLODM(PairLossRanker):
         "newton" is Newton's method in function space, "bcd" dual block coordinate descent with
         exact block steps, "m3" the paper's algorithm with multiplicative updates; "auto" starts
         with "bcd" and lets it and "newton" take turns where that is slow. All have the same
-        optimum.
+        optimum. A zero label is learned by "newton", which is "auto" then.
     {tol}
     max_iter : int, default=...
         Epochs ("bcd", "m3"), Newton steps ("newton") or both together ("auto") at most; a
@@ -48,7 +48,7 @@ class MLODM(PairLossRanker):
 
     Notes
     -----
-    {no_pairs_without_zero_label}
+    {zero_label_pairs}
     A single label has no pair either; its complement then takes the place of the second label,
     which gives the binary optimal margin distribution machine.
 
@@ -61,6 +61,9 @@ class MLODM(PairLossRanker):
     ----------
     Z.-H. Tan, P. Tan, Y. Jiang, Z.-H. Zhou: Multi-label optimal margin distribution machine.
     Machine Learning 109, 623-642, 2020.
+
+    J. Fürnkranz, E. Hüllermeier, E. Loza Mencía, K. Brinker: Multilabel classification via
+    calibrated label ranking. Machine Learning 73, 133-153, 2008. (The zero label.)
 
     Examples
     --------

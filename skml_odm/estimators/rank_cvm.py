@@ -37,7 +37,7 @@ class RankCVM(RankLSVM):
     solver : {"auto", "newton", "frank-wolfe", "pairwise"}, default=...
         "auto" and "newton" solve Rank-LSVM's problem and scale the solution. "frank-wolfe" is the
         paper's algorithm: thousands of cheap steps, far from the optimum for long. "pairwise" takes
-        Frank-Wolfe steps that converge linearly.
+        Frank-Wolfe steps that converge linearly. A zero label is learned by "auto" and "newton".
     {tol}
     max_iter : int, default=...
         Epochs and Newton steps ("auto", "newton") at most. For "frank-wolfe" and "pairwise" an
@@ -65,7 +65,7 @@ class RankCVM(RankLSVM):
 
     Notes
     -----
-    {no_pairs_without_zero_label}
+    {zero_label_pairs}
     A single label competes with its complement, which gives the binary core vector machine.
 
     Labels are ranked as by RankLSVM with the same parameters, and all thresholds but a number scale

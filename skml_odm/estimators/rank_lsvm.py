@@ -27,7 +27,8 @@ class RankLSVM(PairLossRanker):
     solver : {"auto", "newton", "bcd"}, default=...
         "newton" is Newton's method in function space, "bcd" dual block coordinate descent with
         exact block steps; "auto" starts with "bcd" and lets it and "newton" take turns where that
-        is slow. All have the same optimum.
+        is slow. All have the same optimum. A zero label is learned by "newton", which is "auto"
+        then.
     {tol}
     max_iter : int, default=...
         Epochs ("bcd"), Newton steps ("newton") or both together ("auto") at most; a
@@ -48,7 +49,7 @@ class RankLSVM(PairLossRanker):
 
     Notes
     -----
-    {no_pairs_without_zero_label}
+    {zero_label_pairs}
     A single label competes with its complement, which gives the binary support vector machine with
     a squared hinge loss.
 

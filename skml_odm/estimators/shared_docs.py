@@ -39,9 +39,9 @@ threshold : {"regression", "per-label", "zero"} or float, default=...
 zero_label : "auto", True or False, default=...
     Whether to learn one more label, 0, that stands between the relevant and the irrelevant
     labels of every row. Rows without any label, or with all labels, then take part in learning,
-    and ``label_scores`` are scores minus that of label 0: they are positive for labels that
-    belong to a row. "auto" learns one where there are such rows, unless only another ``solver``
-    than "auto" or "newton" is allowed.
+    and ``label_scores`` are scores minus that of label 0: positive for labels that belong to a
+    row. "auto" learns one where there are such rows, if ``solver`` is "auto" or "newton"; other
+    solvers cannot.
 [zero_label_]
 zero_label_ : bool
     Whether a zero label was learned.
@@ -123,7 +123,7 @@ True
 [no_pairs]
 A row without a relevant or without an irrelevant label has no label pair: it takes no part
 in learning scores, but does in fitting thresholds.
-[no_pairs_without_zero_label]
+[zero_label_pairs]
 With a zero label, the pairs (k, 0) of the relevant and (0, l) of the irrelevant labels have the
 loss of the other pairs, with the weights C / 2|Y_i| and C / 2|N_i|, and the model has the
 differences to label 0. Without one, a row without a relevant or without an irrelevant label has
