@@ -15,6 +15,8 @@ from skml_odm.problems._pairs cimport RowPairs, pair_curvature
 from skml_odm.problems._sorted_pairs cimport bucket_workspace, row_hessian_product, row_terms
 from skml_odm.utils._signals cimport ROWS_PER_LOOK, look_for_signals
 
+import numpy as np
+
 
 cdef class Pairs:
     """The label pairs of all rows.
@@ -28,20 +30,29 @@ cdef class Pairs:
     weight : ndarray of shape (m,)
         c; zero for rows that lack relevant or irrelevant labels.
     lower, upper, mu : float
+    zero_weight : ndarray of shape (m, 2), optional
+        The label that ``order`` has after the ``n_involved`` ones is a zero label, whose pairs with
+        relevant and with irrelevant labels have these weights. Block steps take them into account;
+        the sums over pairs here do not.
     """
 
     def __init__(
         self, const int[:, ::1] order, const int[::1] n_relevant, const int[::1] n_involved,
-        const double[::1] weight, double lower, double upper, double mu,
+        const double[::1] weight, double lower, double upper, double mu, zero_weight=None,
     ):
         self.order, self.n_relevant, self.n_involved = order, n_relevant, n_involved
         self.weight = weight
         self.lower, self.upper, self.mu = lower, upper, mu
+        self.zero_weight = np.empty((0, 2)) if zero_weight is None else zero_weight
 
     cdef RowPairs row(self, Py_ssize_t i) noexcept nogil:
         cdef RowPairs row
         row.p, row.q, row.weight = self.n_relevant[i], self.n_involved[i], self.weight[i]
         row.lower, row.upper, row.mu = self.lower, self.upper, self.mu
+        row.above_zero = row.below_zero = 0.0
+        if self.zero_weight.shape[0] > 0:
+            row.above_zero, row.below_zero = self.zero_weight[i, 0], self.zero_weight[i, 1]
+        row.has_zero = row.above_zero > 0.0 or row.below_zero > 0.0
         return row
 
     def evaluate(self, const double[:, ::1] scores, double[:, ::1] gradient):

@@ -2,6 +2,7 @@
 
 from libc.stdlib cimport free, malloc
 from skml_odm.problems._block cimport Block, block_loss, block_workspace, open_block, proximal_step
+from skml_odm.problems._pair_loss cimport Pairs
 from skml_odm.problems._row_problem cimport RowProblem
 
 
@@ -28,7 +29,8 @@ cdef class ExactBlocks(RowProblem):
 
     def __cinit__(self, loss, double[:, ::1] coefficients, *_, **__):
         cdef Py_ssize_t q = coefficients.shape[1]
-        self.work = <double*> malloc(block_workspace(q))
+        cdef Pairs pairs = loss.pairs
+        self.work = <double*> malloc(block_workspace(q, pairs.zero_weight.shape[0] > 0))
         if self.work == NULL:
             raise MemoryError()
         open_block(&self.block, q, self.work)
@@ -49,7 +51,7 @@ cdef class ExactBlocks(RowProblem):
         """
         cdef Py_ssize_t j
         cdef double conjugate = proximal_step(&self.block, loss)
-        for j in range(self.block.pairs.q):
+        for j in range(self.block.pairs.q + self.block.pairs.has_zero):
             conjugate += self.block.gradient[j] * self.block.f[j]
         return conjugate
 
@@ -69,10 +71,10 @@ cdef class ExactBlocks(RowProblem):
         for j in range(q):
             met[j] = product[j] + self.biases[j]
         block.pairs = self.pairs.row(row)
-        if block.pairs.weight == 0.0:
+        if block.pairs.weight == 0.0 and not block.pairs.has_zero:
             return 0.0
         block.kappa = diagonal
-        n = block.pairs.q
+        n = block.pairs.q + block.pairs.has_zero
         for j in range(n):
             label = order[j]
             block.f[j] = met[label]

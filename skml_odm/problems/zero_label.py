@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ._block import proximal_points
+from ._pair_loss import Pairs
 from .pairs import Modes, PairCurvature, PairLoss
 
 # The weight of a side's pairs with label 0, where those of a row's labels have the weight 1.
@@ -57,6 +59,28 @@ class ZeroLabelLoss:
                 (zero, irrelevant, SHARE),
             )
         ]
+
+    @property
+    def pairs(self):
+        """All pairs, for block steps."""
+        between, above, below = self.parts
+        weight = np.column_stack([above.weight, below.weight])
+        return Pairs(
+            between.order,
+            between.n_relevant,
+            between.n_involved,
+            between.weight,
+            self.lower,
+            self.upper,
+            self.mu,
+            weight,
+        )
+
+    def proximal_points(self, scores, coefficients, kappa):
+        """Return argmin_S ‖S − (scores − κ·coefficients)‖² / 2κ + L(S)."""
+        result = np.empty(self.shape)
+        proximal_points(self.pairs, scores, coefficients, kappa, result)
+        return result
 
     @property
     def C(self):
