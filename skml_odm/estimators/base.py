@@ -31,7 +31,7 @@ from ..utils.validation import (
 from .kernel_model import KernelModel, Prepared
 
 # Solvers of pair losses that can learn a zero label.
-ZERO_LABEL_SOLVERS = ("auto", "newton")
+ZERO_LABEL_SOLVERS = ("auto", "newton", "bcd")
 
 
 class LabelRanker(MLClassifierBase):

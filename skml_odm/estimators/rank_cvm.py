@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..problems.zero_label import ZeroLabelLoss
 from ..solvers.acceptance import rounding_of_values
 from ..solvers.frank_wolfe import frank_wolfe
 from ..utils.validation import one_of
@@ -110,11 +109,12 @@ class RankCVM(RankLSVM):
 
 def lowest_vertex(operator, loss):
     """The smallest W(α) with all weight on one label pair; infinite if there is none."""
-    if isinstance(loss, ZeroLabelLoss):
-        return min(lowest_vertex(operator, part) for part in loss.parts)
-    usable = loss.n_pairs > 0
+    weight = loss.weight
+    if loss.zero_weight is not None:
+        weight = np.maximum(weight, loss.zero_weight.max(axis=1))
+    usable = weight > 0.0
     diagonal = operator.diagonal()[usable] + operator.intercept
-    return np.min(diagonal + 0.5 / loss.weight[usable], initial=np.inf)
+    return np.min(diagonal + 0.5 / weight[usable], initial=np.inf)
 
 
 def scaled(result, vertex, tol):

@@ -30,6 +30,7 @@ from skml_odm.problems._sorted_pairs cimport (
     row_terms,
     sorting_pays,
 )
+from skml_odm.problems._zero_label cimport zero_curvature, zero_terms
 from skml_odm.utils._signals cimport ROWS_PER_LOOK, look_for_signals
 
 cdef int MAX_NEWTON = 100
@@ -117,8 +118,8 @@ cdef int pair_direction(
     for other in range(n_many):
         inverse[other] = 1.0 / inverse[other]
     # schur = diag(1 + W 1) − W diag(1 + Wᵀ1)⁻¹ Wᵀ ;  step_few += W diag(…)⁻¹ step_many
-    # Row a of schur sums to 1 + Σ W_a/(1 + Wᵀ1): the diagonal is a sum without cancellation. (With a
-    # border, its entries are added to the ones.)
+    # Row a of schur sums to 1 + Σ W_a/(1 + Wᵀ1): the diagonal is a sum without cancellation.
+    # A border is added to the ones.
     for a in range(n_few):
         weights = coupling + a * n_many
         total = 1.0 if border == NULL else 1.0 + border[first_few + a]
@@ -169,24 +170,6 @@ cdef void again(const RowPairs* row, double* step, const double* work) noexcept 
         many[other] *= inverse[other]
 
 
-cdef double zero_terms(const RowPairs* row, const double* f, double* gradient) noexcept nogil:
-    """The loss of the pairs with the zero label; their gradient coefficients are added."""
-    cdef Py_ssize_t j, q = row.q
-    cdef double sign, margin, short_by, over_by, multiplier, weight, loss = 0.0
-    gradient[q] = 0.0
-    for j in range(q):
-        sign = 1.0 if j < row.p else -1.0
-        weight = row.above_zero if j < row.p else row.below_zero
-        margin = sign * (f[j] - f[q])
-        short_by = max(row.lower - margin, 0.0)
-        over_by = max(margin - row.upper, 0.0)
-        multiplier = sign * weight * (short_by - row.mu * over_by)
-        loss += 0.5 * weight * (short_by * short_by + row.mu * over_by * over_by)
-        gradient[j] += multiplier
-        gradient[q] -= multiplier
-    return loss
-
-
 cdef int zero_direction(
     const RowPairs* row, const double* f, double kappa, double* step, double* work,
 ) noexcept nogil:
@@ -194,12 +177,10 @@ cdef int zero_direction(
     cdef Py_ssize_t q = row.q, j
     cdef double* border = work
     cdef double* ones = work + q
-    cdef double weight, margin, corner = 1.0, zero = step[q]
+    cdef double corner = 1.0, zero = step[q]
     work += 2 * q
     for j in range(q):
-        weight = row.above_zero if j < row.p else row.below_zero
-        margin = f[j] - f[q] if j < row.p else f[q] - f[j]
-        border[j] = kappa * weight * pair_curvature(margin, row.lower, row.upper, row.mu)
+        border[j] = kappa * zero_curvature(row, f, j)
         ones[j] = 1.0
     if pair_direction(row, f, kappa * row.weight, border, step, work) != 0:
         return -1

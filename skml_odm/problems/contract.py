@@ -29,7 +29,7 @@ but the labels of a row.
 =====================  ====================================================================
 newton                 ``SmoothLoss``; ``zero_sums`` and ``proximal_points`` are optional
 bcd, m3                ``BlockLoss``
-auto (pairs)           both, or newton alone for a loss that is no ``BlockLoss``
+auto (pairs)           both
 proximal, auto         ``SmoothableLoss``: ``PairMultipliers`` of a ``HingeLoss``, or a
 (hinge, rows)          ``RowLoss``
 =====================  ====================================================================

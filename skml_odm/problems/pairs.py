@@ -3,6 +3,7 @@
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -91,6 +92,8 @@ class PairLoss(LabelPairs):
     """
 
     zero_sums = True
+    # weights of the pairs with a zero label
+    zero_weight: Any = None
 
     def __init__(self, indicator, C, theta, mu, sample_weight=None, involved=None):
         super().__init__(indicator, C, sample_weight, involved)
@@ -106,6 +109,7 @@ class PairLoss(LabelPairs):
             self.lower,
             self.upper,
             self.mu,
+            self.zero_weight,
         )
 
     def with_parameters(self, C, theta, mu):

@@ -10,121 +10,80 @@ A row without relevant labels keeps the last term, one without irrelevant labels
 """
 
 from copy import copy
-from dataclasses import dataclass
 
 import numpy as np
 
-from ._block import proximal_points
-from ._pair_loss import Pairs
-from .pairs import Modes, PairCurvature, PairLoss
+from .pairs import PairCurvature, PairLoss
 
 # The weight of a side's pairs with label 0, where those of a row's labels have the weight 1.
 SHARE = 0.5
 
 
-class ZeroLabelLoss:
-    """The sum of three pair losses on q + 1 labels, of which the last one is label 0.
+class ZeroLabelLoss(PairLoss):
+    """A ``PairLoss`` on q + 1 labels, of which the last one is label 0.
+
+    Solvers that keep multipliers of pairs (m3, Frank-Wolfe) do not know of it.
 
     Parameters
     ----------
     indicator : ndarray of shape (m, q), bool
         Which labels are relevant.
-    C, theta, mu : float
-    sample_weight : ndarray of shape (m,), optional
+    C, theta, mu, sample_weight
         As in ``PairLoss``.
 
     Attributes
     ----------
-    parts : list of PairLoss
-        Relevant against irrelevant labels, relevant labels against label 0, and label 0 against
-        irrelevant labels.
-    shape : tuple of int
-        (m, q + 1)
+    zero_weight : ndarray of shape (m, 2)
+        Weights of the pairs of relevant and of irrelevant labels with label 0.
     """
-
-    zero_sums = True
 
     def __init__(self, indicator, C, theta, mu, sample_weight=None):
         m, q = indicator.shape
-        self.shape = (m, q + 1)
-        weight = np.ones(m) if sample_weight is None else sample_weight
-        relevant, zero = np.zeros((2, m, q + 1), dtype=bool)
-        relevant[:, :-1], zero[:, -1] = indicator, True
-        irrelevant = ~(relevant | zero)
-        self.parts = [
-            PairLoss(above, C, theta, mu, share * weight, involved=above | below)
-            for above, below, share in (
-                (relevant, irrelevant, 1.0),
-                (relevant, zero, SHARE),
-                (zero, irrelevant, SHARE),
-            )
-        ]
+        n_relevant = indicator.sum(axis=1)
+        self.n_zero_pairs = np.column_stack([n_relevant, q - n_relevant])
+        weight = np.full(m, C) if sample_weight is None else C * sample_weight
+        self.zero_weight = SHARE * weight[:, None] / np.maximum(self.n_zero_pairs, 1)
+        wide = np.pad(indicator, ((0, 0), (0, 1)))
+        others = np.arange(q + 1) < q
+        super().__init__(wide, C, theta, mu, sample_weight, involved=others)
 
-    @property
-    def pairs(self):
-        """All pairs, for block steps."""
-        between, above, below = self.parts
-        weight = np.column_stack([above.weight, below.weight])
-        return Pairs(
-            between.order,
-            between.n_relevant,
-            between.n_involved,
-            between.weight,
-            self.lower,
-            self.upper,
-            self.mu,
-            weight,
-        )
-
-    def proximal_points(self, scores, coefficients, kappa):
-        """Return argmin_S ‖S − (scores − κ·coefficients)‖² / 2κ + L(S)."""
-        result = np.empty(self.shape)
-        proximal_points(self.pairs, scores, coefficients, kappa, result)
-        return result
-
-    @property
-    def C(self):
-        return self.parts[0].C
-
-    @property
-    def lower(self):
-        return self.parts[0].lower
-
-    @property
-    def upper(self):
-        return self.parts[0].upper
-
-    @property
-    def mu(self):
-        return self.parts[0].mu
+    def with_parameters(self, C, theta, mu):
+        other = copy(self)
+        other.zero_weight = self.zero_weight * (float(C) / self.C)
+        return super(ZeroLabelLoss, other).with_parameters(C, theta, mu)
 
     @property
     def at_zero(self):
         """L(0)."""
-        return sum(part.at_zero for part in self.parts)
-
-    def with_parameters(self, C, theta, mu):
-        """The loss of the same labels with other parameters."""
-        other = copy(self)
-        other.parts = [part.with_parameters(C, theta, mu) for part in self.parts]
-        return other
+        pairs_with_zero = 0.5 * self.lower**2 * np.vdot(self.zero_weight, self.n_zero_pairs)
+        return super().at_zero + float(pairs_with_zero)
 
     def widest(self, scores):
         """The largest margin of a pair; 0 if none is larger."""
-        return max(part.widest(scores) for part in self.parts)
-
-    def evaluate(self, scores):
-        """Return L(scores) and the gradient coefficients G = −∇L(scores)."""
-        value, gradient = self.parts[0].evaluate(scores)
-        for part in self.parts[1:]:
-            more, its_gradient = part.evaluate(scores)
-            value += more
-            gradient += its_gradient
-        return value, gradient
+        counted = self.zero_weight.any(axis=1)
+        margins = differences(scores[counted])
+        margins = np.where(self.relevant[counted, :-1], margins, -margins)
+        return max(super().widest(scores), np.max(margins, initial=0.0))
 
     def curvature(self, scores):
         """The Hessian at ``scores``, as Newton's method takes it."""
-        return SumCurvature([part.curvature(scores) for part in self.parts])
+        return ZeroLabelCurvature(self, scores)
+
+
+class ZeroLabelCurvature(PairCurvature):
+    """The generalised Hessian D of a ``ZeroLabelLoss`` at given scores."""
+
+    def diagonal(self):
+        """The diagonal of D (m × q + 1)."""
+        relevant = self.loss.relevant
+        upper = relevant.astype(float)
+        # a relevant label's pairs are with labels below it, an irrelevant one's with labels above
+        above = self.product(upper)
+        upper[:, -1] = 1.0
+        below = self.product(upper)
+        diagonal = np.where(relevant, above, -below)
+        diagonal[:, -1] = below[:, -1] - above[:, -1]
+        return diagonal
 
 
 def differences(values):
@@ -137,22 +96,3 @@ def with_zero_label(coefficients):
     q = coefficients.shape[1]
     zero = -coefficients.sum(axis=1, keepdims=True) / (q + 1)
     return np.hstack([coefficients + zero, zero])
-
-
-@dataclass
-class SumCurvature:
-    """The Hessian of a sum of pair losses."""
-
-    parts: list[PairCurvature]
-
-    def product(self, V):
-        """D V."""
-        return sum(part.product(V) for part in self.parts)
-
-    def diagonal(self):
-        """The diagonal of D (m × q + 1)."""
-        return sum(part.diagonal() for part in self.parts)
-
-    def modes(self):
-        """The modes of D, averaged over the rows."""
-        return Modes.of(sum(part.average() for part in self.parts))

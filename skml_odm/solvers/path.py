@@ -254,7 +254,7 @@ class PairPath:
         R -= A
         primal = value + 0.5 * np.vdot(A, F)
         difference = 0.5 * np.vdot(R, self.operator.product(R))
-        if difference > tol * primal and hasattr(one, "proximal_points"):
+        if difference > tol * primal:
             points = one.proximal_points(F, A, KAPPA * self.direction.diagonal)
             difference = min(difference, primal - dual_value(self.operator, one, points))
         if relative_gap(primal, difference) <= tol:

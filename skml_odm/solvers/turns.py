@@ -49,7 +49,7 @@ def solve_pairs(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
     """Solve a problem with a ``PairLoss`` to a relative duality gap of ``tol``.
 
     Parameters and result as in ``bcd`` and ``newton``; ``max_iter`` bounds the sum of epochs and
-    Newton steps. A loss without blocks is left to Newton's method.
+    Newton steps.
     """
     check(loss, SmoothLoss, "auto")
     options = {"tol": tol, "verbose": verbose}
@@ -57,8 +57,6 @@ def solve_pairs(operator, loss, *, tol, max_iter, random_state=None, verbose=0):
         # where rounding does not even leave a value, the others may have a result
         with suppress(FloatingPointError, np.linalg.LinAlgError):
             return newton_to_rounding(operator, loss, max_iter=max_iter, **options)
-    if not hasattr(loss, "pairs"):
-        return newton(operator, loss, max_iter=max_iter, **options)
     sweep = BlockSweep(operator, loss)
     few = has_few_features(operator)
     return take_turns(

@@ -7,6 +7,7 @@ from test_losses import pair_hessian, pair_loss
 
 from skml_odm.features.operators import KernelOperator
 from skml_odm.problems.zero_label import ZeroLabelLoss, differences, with_zero_label
+from skml_odm.solvers.bcd import bcd
 from skml_odm.solvers.newton import newton
 from skml_odm.solvers.turns import solve_pairs
 
@@ -135,6 +136,45 @@ def test_optimum_equals_that_of_an_independent_solver(seed):
         result = solve(operator, loss, tol=1e-9, max_iter=2000)
         assert result.gap <= 1e-9
         assert result.primal == pytest.approx(reference, rel=1e-7, abs=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(2100, 2110))
+def test_descent_encloses_the_optimum(seed):
+    operator, plain = random_problem(seed, largest=100)
+    loss = ZeroLabelLoss(plain.relevant, plain.C, 1.0 - plain.lower, plain.mu)
+    optimum = newton(operator, loss, tol=1e-9, max_iter=200).primal
+    result = bcd(operator, loss, tol=1e-6, max_iter=100)
+    assert result.converged == (result.gap <= 1e-6)
+    assert result.dual <= optimum * (1 + 1e-8) and optimum <= result.primal * (1 + 1e-8)
+
+
+def test_descent_converges_on_friendly_problems():
+    """Narrow kernel, moderate C; the sums of the rows' coefficients are zero."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 6))
+    operator = KernelOperator(np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2)), True)
+    loss = ZeroLabelLoss(random_indicator(rng, 150, 5), 1.0, 0.2, 0.6)
+    result = bcd(operator, loss, tol=1e-6, max_iter=500, random_state=0)
+    assert result.gap <= 1e-6
+    np.testing.assert_allclose(result.coefficients.sum(axis=1), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize("q", [1, 2, 11, 230])
+@pytest.mark.parametrize("grid", [False, True])
+def test_proximal_points_are_stationary(C, q, grid):
+    """S = F − κA + κG(S), for any number of labels on either side, with and without ties."""
+    rng = np.random.default_rng(q)
+    m, kappa = 12, 0.7
+    n_relevant = np.array([0, q, 1, q - 1, *rng.integers(0, q + 1, size=m - 4)])
+    indicator = rng.permuted(np.arange(q) < n_relevant[:, None], axis=1)
+    loss = ZeroLabelLoss(indicator, C=C, theta=0.25, mu=0.5)
+    scores, coefficients = rng.normal(size=(2, *loss.shape))
+    if grid:
+        scores, coefficients = np.round(2 * scores) / 4, np.zeros(loss.shape)
+    points = loss.proximal_points(scores, coefficients, kappa)
+    expected = scores - kappa * coefficients + kappa * loss.evaluate(points)[1]
+    np.testing.assert_allclose(points, expected, atol=1e-13 * (1 + C))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

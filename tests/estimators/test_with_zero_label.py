@@ -44,7 +44,7 @@ def losses(scores, y, weight, C, theta, mu):
     return value, slope
 
 
-@pytest.mark.parametrize("solver", ["auto", "newton"])
+@pytest.mark.parametrize("solver", ["auto", "newton", "bcd"])
 @pytest.mark.parametrize("m", [25, 70])
 @pytest.mark.parametrize("method", [MLODM, RankLSVM])
 def test_linear_optimum_is_that_of_a_general_minimiser(method, m, solver):
@@ -63,7 +63,8 @@ def test_linear_optimum_is_that_of_a_general_minimiser(method, m, solver):
     found = minimize(function, np.zeros(20), jac=True, options={"gtol": 1e-9})
     W = found.x.reshape(5, 4)
     W = W[:, :-1] - W[:, -1:]
-    model = method(C=0.5, kernel="linear", solver=solver, tol=1e-9, **parameters)
+    options = {"C": 0.5, "kernel": "linear", "tol": 1e-9, "max_iter": 3000}
+    model = method(solver=solver, **options, **parameters)
     model.fit(X, y, sample_weight=weight)
     assert model.zero_label_
     assert model.objective_ == pytest.approx(found.fun, rel=1e-8)
@@ -73,25 +74,28 @@ def test_linear_optimum_is_that_of_a_general_minimiser(method, m, solver):
 
 
 def value_by_hand(model, K, y):
-    """½⟨A, K A⟩ + L(K A) of a model, whose coefficients are differences to label 0."""
-    A = model.dual_coef_
-    zero = -A.sum(axis=1, keepdims=True) / (A.shape[1] + 1)
-    A = np.hstack([A + zero, zero])
-    F = (K + model.fit_intercept) @ A
+    """½⟨A, K A⟩ + ½‖b‖² + L(K A + b) of a model that has the differences to label 0."""
+    with_zero = np.vstack([model.dual_coef_, model.intercept_])
+    zero = -with_zero.sum(axis=1, keepdims=True) / (with_zero.shape[1] + 1)
+    *A, b = np.hstack([with_zero + zero, zero])
+    F = K @ A
+    value = 0.5 * np.vdot(A, F) + 0.5 * b @ b
+    F += b
     loss, _ = losses(F, y, np.ones(len(y)), model.C, model.theta, model.mu)
-    np.testing.assert_allclose(model.label_scores(model.X_fit_), F[:, :-1] - F[:, -1:], atol=1e-9)
-    return 0.5 * np.vdot(A, F) + loss
+    return value + loss
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("tol", [1e-1, 1e-5])
+@pytest.mark.parametrize("tol", [1e-1, 1e-4])
+@pytest.mark.parametrize("solver", ["auto", "newton", "bcd"])
 @pytest.mark.parametrize("method", [MLODM, RankLSVM])
-def test_objective_is_that_of_the_attributes(method, tol, fit_intercept):
+def test_objective_is_that_of_the_attributes(method, solver, tol, fit_intercept):
     """And the gap encloses the optimum."""
     X, y = random_data(m=90)
     options = {"C": 2.0, "gamma": 0.3, "fit_intercept": fit_intercept}
-    model = method(tol=tol, **options).fit(X, y)
-    assert model.objective_ == pytest.approx(value_by_hand(model, rbf_kernel(X, gamma=0.3), y))
+    model = method(solver=solver, tol=tol, **options).fit(X, y)
+    by_hand = value_by_hand(model, rbf_kernel(X, gamma=0.3), y)
+    assert model.objective_ == pytest.approx(by_hand, rel=1e-9)
     best = method(tol=1e-9, **options).fit(X, y).objective_
     assert 0.0 <= model.dual_gap_ <= tol
     assert model.objective_ * (1 - model.dual_gap_) <= best * (1 + 1e-8)
@@ -155,7 +159,7 @@ def test_it_can_be_asked_for(method):
 
 @pytest.mark.parametrize(
     ("method", "solver"),
-    [(MLODM, "bcd"), (MLODM, "m3"), (RankLSVM, "bcd"), (RankCVM, "frank-wolfe")],
+    [(MLODM, "m3"), (RankCVM, "frank-wolfe"), (RankCVM, "pairwise")],
 )
 def test_auto_obeys_the_solver_and_true_does_not_fit_every_solver(method, solver):
     X, y = random_data()
@@ -242,8 +246,9 @@ def test_integer_weights_are_repeated_rows(m):
 @pytest.mark.parametrize("kernel", ["linear", "poly", "sigmoid"])
 def test_kernels_and_containers(kernel):
     X, y = random_data(m=90)
-    model = MLODM(kernel=kernel).fit(sparse.csr_matrix(X), sparse.csr_matrix(y))
-    dense = MLODM(kernel=kernel).fit(X, y)
+    options = {"kernel": kernel, "solver": "newton"}
+    model = MLODM(**options).fit(sparse.csr_matrix(X), sparse.csr_matrix(y))
+    dense = MLODM(**options).fit(X, y)
     assert model.zero_label_ and dense.zero_label_
     np.testing.assert_allclose(model.label_scores(X), dense.label_scores(X), atol=1e-9)
     np.testing.assert_array_equal(model.predict(X).toarray(), dense.predict(X))
@@ -277,7 +282,7 @@ def test_a_fit_may_start_from_one_with_or_without_a_zero_label(first, second, ke
 
 GRIDS = [
     (MLODM, {"C": [0.5, 4.0, 16.0], "theta": [0.0, 0.3], "mu": [0.0, 0.5, 1.0]}),
-    (MLODM, {"C": [1.0, 8.0], "zero_label": [False, "auto"], "solver": ["auto", "bcd"]}),
+    (MLODM, {"C": [0.1, 0.4], "zero_label": [False, "auto"], "solver": ["auto", "m3"]}),
     (RankCVM, {"C": [1.0, 8.0], "zero_label": [False, True]}),
     (RankLSVM, {"C": [1.0, 8.0], "zero_label": [False, True], "kernel": ["linear", "rbf"]}),
 ]
