@@ -277,11 +277,12 @@ class PairLossRanker(KernelLabelRanker):
     """Base of the estimators that minimise a :class:`~skml_odm.problems.pairs.PairLoss`.
 
     With a zero label it is a :class:`~skml_odm.problems.zero_label.ZeroLabelLoss`; a model keeps
-    the differences of its labels to label 0. A subclass has the parameters ``solver`` and
-    ``zero_label``.
+    the differences of its labels to label 0. A subclass has the parameters ``solver``, one of its
+    ``solvers``, and ``zero_label``.
     """
 
     checks = KernelLabelRanker.checks | {"zero_label": check_auto_or_bool}
+    solvers: tuple[str, ...]
     theta: Any = 0.0
     mu: Any = 0.0
     solver: Any
@@ -332,9 +333,9 @@ class PairLossRanker(KernelLabelRanker):
     def _validate_params(self):
         super()._validate_params()
         if self.solver not in ZERO_LABEL_SOLVERS and self.zero_label not in ("auto", False):
-            allowed = " or ".join(map(repr, ZERO_LABEL_SOLVERS))
+            allowed = [repr(name) for name in self.solvers if name in ZERO_LABEL_SOLVERS]
             raise ValueError(
-                f"solver must be {allowed} for zero_label={self.zero_label!r}; got "
+                f"solver must be {' or '.join(allowed)} for zero_label={self.zero_label!r}; got "
                 f"{self.solver!r}. Use zero_label=False or 'auto', which learns no zero label then."
             )
 

@@ -32,7 +32,7 @@ class MLODM(PairLossRanker):
         "newton" is Newton's method in function space, "bcd" dual block coordinate descent with
         exact block steps, "m3" the paper's algorithm with multiplicative updates; "auto" starts
         with "bcd" and lets it and "newton" take turns where that is slow. All have the same
-        optimum. A zero label is learned by "newton", which is "auto" then.
+        optimum; "m3" learns no zero label.
     {tol}
     max_iter : int, default=...
         Epochs ("bcd", "m3"), Newton steps ("newton") or both together ("auto") at most; a

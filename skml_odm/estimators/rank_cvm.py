@@ -36,7 +36,7 @@ class RankCVM(RankLSVM):
     solver : {"auto", "newton", "frank-wolfe", "pairwise"}, default=...
         "auto" and "newton" solve Rank-LSVM's problem and scale the solution. "frank-wolfe" is the
         paper's algorithm: thousands of cheap steps, far from the optimum for long. "pairwise" takes
-        Frank-Wolfe steps that converge linearly. A zero label is learned by "auto" and "newton".
+        Frank-Wolfe steps that converge linearly. Only "auto" and "newton" learn a zero label.
     {tol}
     max_iter : int, default=...
         Epochs and Newton steps ("auto", "newton") at most. For "frank-wolfe" and "pairwise" an

@@ -27,8 +27,7 @@ class RankLSVM(PairLossRanker):
     solver : {"auto", "newton", "bcd"}, default=...
         "newton" is Newton's method in function space, "bcd" dual block coordinate descent with
         exact block steps; "auto" starts with "bcd" and lets it and "newton" take turns where that
-        is slow. All have the same optimum. A zero label is learned by "newton", which is "auto"
-        then.
+        is slow. All have the same optimum.
     {tol}
     max_iter : int, default=...
         Epochs ("bcd"), Newton steps ("newton") or both together ("auto") at most; a

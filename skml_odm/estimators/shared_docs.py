@@ -40,8 +40,7 @@ zero_label : "auto", True or False, default=...
     Whether to learn one more label, 0, that stands between the relevant and the irrelevant
     labels of every row. Rows without any label, or with all labels, then take part in learning,
     and ``label_scores`` are scores minus that of label 0: positive for labels that belong to a
-    row. "auto" learns one where there are such rows, if ``solver`` is "auto" or "newton"; other
-    solvers cannot.
+    row. "auto" learns one where there are such rows and ``solver`` can.
 [zero_label_]
 zero_label_ : bool
     Whether a zero label was learned.

@@ -142,7 +142,7 @@ def test_features_beyond_double_precision_are_said(scale):
     """c·K near 1/eps: no solver can certify that, and none claims to."""
     X, y = random_data(m=30)
     with pytest.warns(ConvergenceWarning, match="scale the features"):
-        model = PlainMLODM(kernel="linear", max_iter=100).fit(scale * X, y)
+        model = MLODM(kernel="linear", max_iter=100).fit(scale * X, y)
     assert model.dual_gap_ > 1e-3
     assert np.isfinite(model.decision_function(scale * X)).all()
 
