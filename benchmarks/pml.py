@@ -42,7 +42,8 @@ def compare(repeats):
         split = load_as_in_paper(name)
         X, m = split.X_train, len(split.y_train)
         candidates = add_candidate_noise(split.y_train.astype(int), 2, random_state=0).astype(bool)
-        scores = MLODM(C=10.0, threshold="zero", random_state=0).fit(X, candidates).label_scores(X)
+        model = MLODM(C=10.0, threshold="zero", zero_label=False, random_state=0)
+        scores = model.fit(X, candidates).label_scores(X)
         prototypes = Prototypes(X, candidates.shape[1])
         prototypes.update(candidates.astype(float))
         weight = 1.0 / candidates.sum(axis=1)
@@ -79,10 +80,8 @@ def fit_real_candidates():
     )
     for name in REAL:
         split = load_candidates(name)
-        for model in (
-            MLODM(C=3.0, threshold="regression", random_state=0),
-            PMLODM(C=3.0, threshold="per-label", random_state=0),
-        ):
+        mlodm = MLODM(C=3.0, threshold="regression", zero_label=False, random_state=0)
+        for model in (mlodm, PMLODM(C=3.0, threshold="per-label", random_state=0)):
             start = time.perf_counter()
             model.fit(split.X_train, split.y_train)
             spent = time.perf_counter() - start

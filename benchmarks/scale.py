@@ -69,7 +69,12 @@ def grow_labels(repeats):
     sizes = [Y.shape[1] >> k for k in range(4, -1, -1)]
     parts = [(X[rows], Y[np.ix_(rows, labels[:q])].astype(int)) for q in sizes]
     report(
-        f"labels of delicious, {ROWS_FOR_LABELS} rows", sizes, MLODM(C=1.0, **LINEAR), parts, repeats, 1.2
+        f"labels of delicious, {ROWS_FOR_LABELS} rows",
+        sizes,
+        MLODM(C=1.0, **LINEAR),
+        parts,
+        repeats,
+        1.2,
     )
 
 

@@ -56,7 +56,7 @@ def pair_rows(loss):
         if loss.weight[i] > 0:
             p = loss.n_relevant[i]
             for k in loss.order[i, :p]:
-                for label in loss.order[i, p:]:
+                for label in loss.order[i, p : loss.n_involved[i]]:
                     yield i, k, label
 
 

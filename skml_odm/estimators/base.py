@@ -16,6 +16,7 @@ from skmultilearn.base import MLClassifierBase
 
 from ..decisions.thresholds import check_threshold, make_threshold
 from ..problems.pairs import PairLoss
+from ..problems.zero_label import ZeroLabelLoss, differences, with_zero_label
 from ..solvers.result import Result
 from ..solvers.turns import minimise, solve_rows
 from ..utils.types import ArrayLike, Matrix, NDArray, Self, csr_matrix
@@ -23,6 +24,7 @@ from ..utils.validation import (
     POSITIVE,
     Target,
     as_probabilities,
+    check_auto_or_bool,
     check_parameters,
     decode,
     validated_rows,
@@ -30,6 +32,9 @@ from ..utils.validation import (
 )
 from .kernel_model import KernelModel, Prepared
 from .unseen import unseen_scores
+
+# Solvers of pair losses that can learn a zero label.
+ZERO_LABEL_SOLVERS = ("auto", "newton", "bcd")
 
 
 class LabelRanker(MLClassifierBase):
@@ -304,25 +309,68 @@ class KernelLabelRanker(KernelModel, LabelRanker):
 class PairLossRanker(KernelLabelRanker):
     """Base of the estimators that minimise a :class:`~skml_odm.problems.pairs.PairLoss`.
 
-    A subclass has a parameter ``solver``.
+    With a zero label it is a :class:`~skml_odm.problems.zero_label.ZeroLabelLoss`; a model keeps
+    the differences of its labels to label 0. A subclass has the parameters ``solver``, one of its
+    ``solvers``, and ``zero_label``.
     """
 
+    checks = KernelLabelRanker.checks | {"zero_label": check_auto_or_bool}
+    solvers: tuple[str, ...]
     theta: Any = 0.0
     mu: Any = 0.0
     solver: Any
+    zero_label: Any
 
     @property
     def loss_parameters(self) -> tuple[float, float, float]:
         """C, θ and μ of the loss."""
         return self.C, self.theta, self.mu
 
+    def has_zero_label(self, prepared: Prepared) -> bool:
+        """Whether a zero label is to be learned."""
+        # a single label has its complement to compare with
+        if self.solver not in ZERO_LABEL_SOLVERS or prepared.n_scores is not None:
+            return False
+        if not isinstance(self.zero_label, str):
+            return bool(self.zero_label)
+        labels = prepared.labels
+        if prepared.sample_weight is not None:
+            labels = labels[prepared.sample_weight > 0.0]
+        return bool((labels.all(axis=1) | ~labels.any(axis=1)).any())
+
     def make_problem(self, prepared):
-        weight = prepared.sample_weight
-        return PairLoss(prepared.labels, *self.loss_parameters, sample_weight=weight)
+        kind = ZeroLabelLoss if self.has_zero_label(prepared) else PairLoss
+        return kind(prepared.labels, *self.loss_parameters, sample_weight=prepared.sample_weight)
 
     def minimise(self, prepared, **options):
-        operator, problem = prepared.operator, prepared.problem
-        return minimise(self.solver, operator, problem, start=prepared.start, **options)
+        operator, problem, start = prepared.operator, prepared.problem, prepared.start
+        if start is not None and isinstance(problem, ZeroLabelLoss):
+            start = with_zero_label(start)
+        elif start is not None:
+            # those of a model with a zero label do not sum to zero
+            start = start - start.mean(axis=1, keepdims=True)
+        return minimise(self.solver, operator, problem, start=start, **options)
+
+    def accept(self, prepared, result):
+        result = super().accept(prepared, result)
+        if isinstance(prepared.problem, ZeroLabelLoss):
+            result.coefficients = differences(result.coefficients)
+            result.intercept = differences(result.intercept)
+            result.scores = differences(result.scores)
+        return result
+
+    def keep(self, prepared, result, **options):
+        self.zero_label_ = isinstance(prepared.problem, ZeroLabelLoss)
+        return super().keep(prepared, result, **options)
+
+    def _validate_params(self):
+        super()._validate_params()
+        if self.solver not in ZERO_LABEL_SOLVERS and self.zero_label not in ("auto", False):
+            allowed = [repr(name) for name in self.solvers if name in ZERO_LABEL_SOLVERS]
+            raise ValueError(
+                f"solver must be {' or '.join(allowed)} for zero_label={self.zero_label!r}; got "
+                f"{self.solver!r}. Use zero_label=False or 'auto', which learns no zero label then."
+            )
 
 
 class RowLossRanker(KernelLabelRanker):

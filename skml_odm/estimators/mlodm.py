@@ -27,11 +27,12 @@ class MLODM(PairLossRanker):
         Whether labels have an intercept b_k. It is regularised: the kernel is in effect K + 1.
         The paper's model has none.
     {threshold}
+    {zero_label}
     solver : {"auto", "newton", "bcd", "m3"}, default=...
         "newton" is Newton's method in function space, "bcd" dual block coordinate descent with
         exact block steps, "m3" the paper's algorithm with multiplicative updates; "auto" starts
         with "bcd" and lets it and "newton" take turns where that is slow. All have the same
-        optimum.
+        optimum; "m3" learns no zero label.
     {tol}
     max_iter : int, default=...
         Epochs ("bcd", "m3"), Newton steps ("newton") or both together ("auto") at most; a
@@ -42,11 +43,12 @@ class MLODM(PairLossRanker):
     ----------
     {model}
     {certificate}
+    {zero_label_}
     {fitted}
 
     Notes
     -----
-    {no_pairs}
+    {zero_label_pairs}
     A single label has no pair either; its complement then takes the place of the second label,
     which gives the binary optimal margin distribution machine.
 
@@ -60,6 +62,9 @@ class MLODM(PairLossRanker):
     ----------
     Z.-H. Tan, P. Tan, Y. Jiang, Z.-H. Zhou: Multi-label optimal margin distribution machine.
     Machine Learning 109, 623-642, 2020.
+
+    J. Fürnkranz, E. Hüllermeier, E. Loza Mencía, K. Brinker: Multilabel classification via
+    calibrated label ranking. Machine Learning 73, 133-153, 2008. (The zero label.)
 
     Examples
     --------
@@ -80,6 +85,7 @@ class MLODM(PairLossRanker):
         coef0=0.0,
         fit_intercept=True,
         threshold="calibrated",
+        zero_label="auto",
         solver="auto",
         tol=1e-3,
         max_iter=2000,
@@ -96,6 +102,7 @@ class MLODM(PairLossRanker):
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.threshold = threshold
+        self.zero_label = zero_label
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter

@@ -32,10 +32,11 @@ class RankCVM(RankLSVM):
     {kernel}
     {fit_intercept}
     {threshold}
+    {zero_label}
     solver : {"auto", "newton", "frank-wolfe", "pairwise"}, default=...
         "auto" and "newton" solve Rank-LSVM's problem and scale the solution. "frank-wolfe" is the
         paper's algorithm: thousands of cheap steps, far from the optimum for long. "pairwise" takes
-        Frank-Wolfe steps that converge linearly.
+        Frank-Wolfe steps that converge linearly. Only "auto" and "newton" learn a zero label.
     {tol}
     max_iter : int, default=...
         Epochs and Newton steps ("auto", "newton") at most. For "frank-wolfe" and "pairwise" an
@@ -46,6 +47,7 @@ class RankCVM(RankLSVM):
     Attributes
     ----------
     {model}
+    {zero_label_}
     objective_ : float
         W(α) of a point α of the simplex.
     dual_gap_ : float
@@ -62,7 +64,7 @@ class RankCVM(RankLSVM):
 
     Notes
     -----
-    {no_pairs}
+    {zero_label_pairs}
     A single label competes with its complement, which gives the binary core vector machine.
 
     Labels are ranked as by RankLSVM with the same parameters, and all thresholds but a number scale
@@ -107,9 +109,12 @@ class RankCVM(RankLSVM):
 
 def lowest_vertex(operator, loss):
     """The smallest W(α) with all weight on one label pair; infinite if there is none."""
-    usable = loss.n_pairs > 0
+    weight = loss.weight
+    if loss.zero_weight is not None:
+        weight = np.maximum(weight, loss.zero_weight.max(axis=1))
+    usable = weight > 0.0
     diagonal = operator.diagonal()[usable] + operator.intercept
-    return np.min(diagonal + 0.5 / loss.weight[usable], initial=np.inf)
+    return np.min(diagonal + 0.5 / weight[usable], initial=np.inf)
 
 
 def scaled(result, vertex, tol):

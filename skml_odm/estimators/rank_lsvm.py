@@ -23,6 +23,7 @@ class RankLSVM(PairLossRanker):
     {kernel}
     {fit_intercept}
     {threshold}
+    {zero_label}
     solver : {"auto", "newton", "bcd"}, default=...
         "newton" is Newton's method in function space, "bcd" dual block coordinate descent with
         exact block steps; "auto" starts with "bcd" and lets it and "newton" take turns where that
@@ -37,6 +38,7 @@ class RankLSVM(PairLossRanker):
     ----------
     {model}
     {certificate}
+    {zero_label_}
     {fitted}
 
     See Also
@@ -46,7 +48,7 @@ class RankLSVM(PairLossRanker):
 
     Notes
     -----
-    {no_pairs}
+    {zero_label_pairs}
     A single label competes with its complement, which gives the binary support vector machine with
     a squared hinge loss.
 
@@ -61,3 +63,37 @@ class RankLSVM(PairLossRanker):
 
     solvers: tuple[str, ...] = ("auto", "newton", "bcd")
     checks = PairLossRanker.checks | {"solver": one_of(*solvers)}
+
+    def __init__(
+        self,
+        C=1.0,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        fit_intercept=True,
+        threshold="regression",
+        zero_label="auto",
+        solver="auto",
+        tol=1e-3,
+        max_iter=2000,
+        random_state=None,
+        verbose=0,
+        cache_size=2000.0,
+    ):
+        super().__init__(
+            C=C,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            fit_intercept=fit_intercept,
+            threshold=threshold,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            random_state=random_state,
+            verbose=verbose,
+            cache_size=cache_size,
+        )
+        self.zero_label = zero_label

@@ -37,6 +37,15 @@ threshold : {"regression", "per-label", "zero", "calibrated"} or float, default=
     rows, 0, or the number. "calibrated" learns probabilities from scores of rows that the
     model has not seen, and a cut of them; ``predict_proba`` returns them. A fit then takes
     two to three times as long.
+[zero_label]
+zero_label : "auto", True or False, default=...
+    Whether to learn one more label, 0, that stands between the relevant and the irrelevant
+    labels of every row. Rows without any label, or with all labels, then take part in learning,
+    and ``label_scores`` are scores minus that of label 0: positive for labels that belong to a
+    row. "auto" learns one where there are such rows and ``solver`` can.
+[zero_label_]
+zero_label_ : bool
+    Whether a zero label was learned.
 [tol]
 tol : float, default=...
     Relative duality gap to reach.
@@ -112,6 +121,11 @@ True
 [no_pairs]
 A row without a relevant or without an irrelevant label has no label pair: it takes no part
 in learning scores, but does in fitting thresholds.
+[zero_label_pairs]
+With a zero label, the pairs (k, 0) of the relevant and (0, l) of the irrelevant labels have the
+loss of the other pairs, with the weights C / 2|Y_i| and C / 2|N_i|, and the model has the
+differences to label 0. Without one, a row without a relevant or without an irrelevant label has
+no label pair: it takes no part in learning scores, but does in fitting thresholds.
 """
 
 _, *PARTS = re.split(r"^\[(\w+)\]\n", TEXT, flags=re.MULTILINE)

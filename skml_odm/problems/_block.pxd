@@ -16,7 +16,7 @@ cdef struct Block:
     double* memory
 
 
-cdef size_t block_workspace(Py_ssize_t q) noexcept nogil
+cdef size_t block_workspace(Py_ssize_t q, bint with_zero) noexcept nogil
 
 cdef void open_block(Block* block, Py_ssize_t q, double* work) noexcept nogil
 

@@ -11,6 +11,9 @@ ends after finitely many steps. Its Hessian (times κ) is I + κ·(weighted bipa
 larger side of the bipartition is eliminated, the smaller one, of p labels, factored. With very many
 labels the pairs are taken bucket by bucket (see ``_sorted_pairs``), and a step costs
 O(q log p + p³).
+
+A zero label borders the system: with M the matrix of the other labels, d the curvatures of their
+pairs with it, and r the residuals, its step is (r₀ + dᵀM⁻¹r) / (1 + dᵀM⁻¹1), because M 1 = 1 + d.
 """
 
 from libc.math cimport INFINITY, sqrt
@@ -27,6 +30,7 @@ from skml_odm.problems._sorted_pairs cimport (
     row_terms,
     sorting_pays,
 )
+from skml_odm.problems._zero_label cimport zero_curvature, zero_terms
 from skml_odm.utils._signals cimport ROWS_PER_LOOK, look_for_signals
 
 cdef int MAX_NEWTON = 100
@@ -34,8 +38,8 @@ cdef int MAX_HALVINGS = 60
 cdef double ROUNDING = 1e-14
 
 
-cdef int cholesky_solve(double* matrix, Py_ssize_t n, double* x) noexcept nogil:
-    """Solve matrix·x = x in place for a symmetric positive definite matrix (lower half used)."""
+cdef int cholesky_factor(double* matrix, Py_ssize_t n) noexcept nogil:
+    """Factor a symmetric positive definite matrix in place (lower half used)."""
     cdef Py_ssize_t i, j, k
     cdef double total
     for j in range(n):
@@ -50,6 +54,13 @@ cdef int cholesky_solve(double* matrix, Py_ssize_t n, double* x) noexcept nogil:
             for k in range(j):
                 total -= matrix[i * n + k] * matrix[j * n + k]
             matrix[i * n + j] = total / matrix[j * n + j]
+    return 0
+
+
+cdef void triangular_solves(const double* matrix, Py_ssize_t n, double* x) noexcept nogil:
+    """Solve matrix·x = x in place for a factored matrix."""
+    cdef Py_ssize_t i, k
+    cdef double total
     for i in range(n):
         total = x[i]
         for k in range(i):
@@ -60,15 +71,24 @@ cdef int cholesky_solve(double* matrix, Py_ssize_t n, double* x) noexcept nogil:
         for k in range(i + 1, n):
             total -= matrix[k * n + i] * x[k]
         x[i] = total / matrix[i * n + i]
+
+
+cdef int cholesky_solve(double* matrix, Py_ssize_t n, double* x) noexcept nogil:
+    """Solve matrix·x = x in place for a symmetric positive definite matrix (lower half used)."""
+    if cholesky_factor(matrix, n) != 0:
+        return -1
+    triangular_solves(matrix, n, x)
     return 0
 
 
 cdef int pair_direction(
-    const RowPairs* row, const double* f, double scale, double* step, double* work,
+    const RowPairs* row, const double* f, double scale, const double* border, double* step,
+    double* work,
 ) noexcept nogil:
     """Solve (I + scale·Laplacian) step = residual; ``step`` holds the residual on entry.
 
-    ``work`` has room for ``newton_workspace`` doubles.
+    With a ``border``, it is added to the diagonal. ``work`` has room for ``newton_workspace``
+    doubles; ``again`` takes it for another residual.
     """
     cdef Py_ssize_t n_few = min(row.p, row.q - row.p), n_many = row.q - n_few
     # the smaller side is factored; a pair's margin is sign·(few − many)
@@ -89,7 +109,7 @@ cdef int pair_direction(
     cdef const double* weights
     cdef const double* column
     for other in range(n_many):
-        inverse[other] = 1.0
+        inverse[other] = 1.0 if border == NULL else 1.0 + border[first_many + other]
     for a in range(n_few):
         for other in range(n_many):
             curvature = scale * pair_curvature(sign * (few[a] - many[other]), lower, upper, mu)
@@ -99,14 +119,18 @@ cdef int pair_direction(
         inverse[other] = 1.0 / inverse[other]
     # schur = diag(1 + W 1) − W diag(1 + Wᵀ1)⁻¹ Wᵀ ;  step_few += W diag(…)⁻¹ step_many
     # Row a of schur sums to 1 + Σ W_a/(1 + Wᵀ1): the diagonal is a sum without cancellation.
+    # A border is added to the ones.
     for a in range(n_few):
         weights = coupling + a * n_many
-        total = 1.0
+        total = 1.0 if border == NULL else 1.0 + border[first_few + a]
         pull = 0.0
         for other in range(n_many):
             ratio[other] = weights[other] * inverse[other]
-            total += ratio[other]
             pull += ratio[other] * step_many[other]
+            if border == NULL:
+                total += ratio[other]
+            else:
+                total += ratio[other] * (1.0 + border[first_many + other])
         step_few[a] += pull
         for b in range(a):
             column = coupling + b * n_many
@@ -125,6 +149,49 @@ cdef int pair_direction(
             step_many[other] += weights[other] * step_few[a]
     for other in range(n_many):
         step_many[other] *= inverse[other]
+    return 0
+
+
+cdef void again(const RowPairs* row, double* step, const double* work) noexcept nogil:
+    """Solve with the matrix of the last ``pair_direction``."""
+    cdef Py_ssize_t n_few = min(row.p, row.q - row.p), n_many = row.q - n_few, a, other
+    cdef double* few = step + (0 if n_few == row.p else row.p)
+    cdef double* many = step + (row.p if n_few == row.p else 0)
+    cdef const double* inverse = work
+    cdef const double* coupling = work + 2 * n_many
+    for a in range(n_few):
+        for other in range(n_many):
+            few[a] += coupling[a * n_many + other] * inverse[other] * many[other]
+    triangular_solves(coupling + n_few * n_many, n_few, few)
+    for a in range(n_few):
+        for other in range(n_many):
+            many[other] += coupling[a * n_many + other] * few[a]
+    for other in range(n_many):
+        many[other] *= inverse[other]
+
+
+cdef int zero_direction(
+    const RowPairs* row, const double* f, double kappa, double* step, double* work,
+) noexcept nogil:
+    """``pair_direction`` for a row with a zero label."""
+    cdef Py_ssize_t q = row.q, j
+    cdef double* border = work
+    cdef double* ones = work + q
+    cdef double corner = 1.0, zero = step[q]
+    work += 2 * q
+    for j in range(q):
+        border[j] = kappa * zero_curvature(row, f, j)
+        ones[j] = 1.0
+    if pair_direction(row, f, kappa * row.weight, border, step, work) != 0:
+        return -1
+    again(row, ones, work)
+    for j in range(q):
+        corner += border[j] * ones[j]
+        zero += border[j] * step[j]
+    step[q] = zero / corner
+    # M⁻¹d = 1 − M⁻¹1
+    for j in range(q):
+        step[j] += step[q] * (1.0 - ones[j])
     return 0
 
 
@@ -205,14 +272,15 @@ cdef int bucket_direction(
     return 0
 
 
-cdef size_t newton_workspace(Py_ssize_t q) noexcept nogil:
-    """Doubles that a Newton direction needs."""
+cdef size_t newton_workspace(Py_ssize_t q, bint with_zero) noexcept nogil:
+    """Doubles that a Newton direction needs for a row with at most q labels in pairs."""
     cdef Py_ssize_t schur = (q // 2) * (q // 2)
-    return schur + max(2 * q + most_pairs_in_a_loop(q), 4 * (q // 2) + 3 * (q + 2))
+    cdef Py_ssize_t n_pairs = (q // 2) * (q - q // 2) if with_zero else most_pairs_in_a_loop(q)
+    return schur + max(4 * q + n_pairs, 4 * (q // 2) + 3 * (q + 2))
 
 
-cdef size_t block_workspace(Py_ssize_t q) noexcept nogil:
-    return (5 * q + bucket_workspace(q) + newton_workspace(q)) * sizeof(double)
+cdef size_t block_workspace(Py_ssize_t q, bint with_zero) noexcept nogil:
+    return (5 * q + bucket_workspace(q) + newton_workspace(q, with_zero)) * sizeof(double)
 
 
 cdef void open_block(Block* block, Py_ssize_t q, double* work) noexcept nogil:
@@ -225,7 +293,10 @@ cdef void open_block(Block* block, Py_ssize_t q, double* work) noexcept nogil:
 
 
 cdef double block_loss(Block* block) noexcept nogil:
-    return row_terms(&block.pairs, block.f, block.gradient, block.memory)
+    cdef double loss = row_terms(&block.pairs, block.f, block.gradient, block.memory)
+    if block.pairs.has_zero:
+        loss += zero_terms(&block.pairs, block.f, block.gradient)
+    return loss
 
 
 cdef double proximal_step(Block* block, double loss) noexcept nogil:
@@ -240,15 +311,19 @@ cdef double proximal_step(Block* block, double loss) noexcept nogil:
     cdef double* step = block.step
     cdef double* trial = block.trial
     cdef double* memory = block.memory
-    cdef Py_ssize_t j, q = row.q
+    cdef Py_ssize_t j, q = row.q + row.has_zero
     cdef Buckets buckets
-    cdef bint in_buckets = sorting_pays(row), changed = True, settled = False
+    cdef bint in_buckets = sorting_pays(row) and not row.has_zero
+    cdef bint changed = True, settled = False
     cdef int _iteration, _halving, failed, patience = 3
     cdef double kappa = block.kappa, scale = kappa * row.weight
     cdef double value, trial_value = 0.0, t, size, noise = 0.0
     cdef double distance = 0.0, slope = INFINITY, error = INFINITY, previous
     # of a residual, relative to the scores
-    cdef double rounding = ROUNDING * (1.0 + scale * max(row.p, q - row.p))
+    cdef double rounding = ROUNDING * (
+        1.0 + scale * max(row.p, row.q - row.p)
+        + kappa * (row.above_zero * row.p + row.below_zero * (row.q - row.p))
+    )
     if in_buckets:
         open_buckets(&buckets, row, memory)
         bucket_terms(&buckets, f, gradient, &changed)
@@ -277,8 +352,10 @@ cdef double proximal_step(Block* block, double loss) noexcept nogil:
                 break
         if in_buckets:
             failed = bucket_direction(&buckets, scale, step, memory)
+        elif row.has_zero:
+            failed = zero_direction(row, f, kappa, step, memory)
         else:
-            failed = pair_direction(row, f, scale, step, memory)
+            failed = pair_direction(row, f, scale, NULL, step, memory)
         if failed:
             break
         slope = 0.0
@@ -295,6 +372,8 @@ cdef double proximal_step(Block* block, double loss) noexcept nogil:
                 loss = bucket_terms(&buckets, trial, gradient, &changed)
             else:
                 loss = pair_terms(row, trial, gradient)
+                if row.has_zero:
+                    loss += zero_terms(row, trial, gradient)
             trial_value = kappa * loss + 0.5 * distance
             if trial_value <= value - 1e-4 * t * slope + noise:
                 break
@@ -310,10 +389,13 @@ def proximal_points(
     Pairs pairs, const double[:, ::1] scores, const double[:, ::1] coefficients, double kappa,
     double[:, ::1] result,
 ):
-    """Write the proximal points of scores − κ·coefficients into ``result``, row by row."""
+    """Write the proximal points of scores − κ·coefficients into ``result``, row by row.
+
+    Labels that are in no pair keep their scores: they have no multipliers.
+    """
     cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j
     cdef Block block
-    cdef double* work = <double*> malloc(block_workspace(q))
+    cdef double* work = <double*> malloc(block_workspace(q, pairs.zero_weight.shape[0] > 0))
     if work == NULL:
         raise MemoryError()
     block.kappa = kappa
@@ -327,7 +409,7 @@ def proximal_points(
                 for j in range(q):
                     block.f[j] = scores[i, pairs.order[i, j]]
                     block.centre[j] = block.f[j] - kappa * coefficients[i, pairs.order[i, j]]
-                if block.pairs.weight > 0.0:
+                if block.pairs.weight > 0.0 or block.pairs.has_zero:
                     proximal_step(&block, block_loss(&block))
                 for j in range(q):
                     result[i, pairs.order[i, j]] = block.f[j]

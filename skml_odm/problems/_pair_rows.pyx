@@ -2,6 +2,7 @@
 
 from libc.stdlib cimport free, malloc
 from skml_odm.problems._block cimport Block, block_loss, block_workspace, open_block, proximal_step
+from skml_odm.problems._pair_loss cimport Pairs
 from skml_odm.problems._row_problem cimport RowProblem
 
 
@@ -28,7 +29,8 @@ cdef class ExactBlocks(RowProblem):
 
     def __cinit__(self, loss, double[:, ::1] coefficients, *_, **__):
         cdef Py_ssize_t q = coefficients.shape[1]
-        self.work = <double*> malloc(block_workspace(q))
+        cdef Pairs pairs = loss.pairs
+        self.work = <double*> malloc(block_workspace(q, pairs.zero_weight.shape[0] > 0))
         if self.work == NULL:
             raise MemoryError()
         open_block(&self.block, q, self.work)
@@ -49,7 +51,7 @@ cdef class ExactBlocks(RowProblem):
         """
         cdef Py_ssize_t j
         cdef double conjugate = proximal_step(&self.block, loss)
-        for j in range(self.block.pairs.q):
+        for j in range(self.block.pairs.q + self.block.pairs.has_zero):
             conjugate += self.block.gradient[j] * self.block.f[j]
         return conjugate
 
@@ -59,7 +61,7 @@ cdef class ExactBlocks(RowProblem):
     cdef double visit(
         self, Py_ssize_t row, const double* product, double diagonal, double* change,
     ) noexcept nogil:
-        cdef Py_ssize_t q = self.met.shape[1], j, label
+        cdef Py_ssize_t q = self.met.shape[1], n, j, label
         cdef Block* block = &self.block
         cdef const int* order = &self.pairs.order[row, 0]
         cdef double* a = &self.coefficients[row, 0]
@@ -69,10 +71,11 @@ cdef class ExactBlocks(RowProblem):
         for j in range(q):
             met[j] = product[j] + self.biases[j]
         block.pairs = self.pairs.row(row)
-        if block.pairs.weight == 0.0:
+        if block.pairs.weight == 0.0 and not block.pairs.has_zero:
             return 0.0
         block.kappa = diagonal
-        for j in range(q):
+        n = block.pairs.q + block.pairs.has_zero
+        for j in range(n):
             label = order[j]
             block.f[j] = met[label]
             block.centre[j] = met[label] - diagonal * a[label]
@@ -82,10 +85,13 @@ cdef class ExactBlocks(RowProblem):
         if gap < self.negligible:
             return gap
         conjugate = self.improve(row, loss)
-        for j in range(q):
+        for j in range(n):
             label = order[j]
             change[label] = block.gradient[j] - a[label]
             gain -= change[label] * (met[label] + 0.5 * diagonal * change[label])
+        # coefficients of labels that are in no pair are zero and stay so
+        for j in range(n, q):
+            change[order[j]] = 0.0
         gain += conjugate
         # an exact step loses by rounding only
         if not gain >= 0.0:
@@ -93,7 +99,7 @@ cdef class ExactBlocks(RowProblem):
         self.accept(row)
         self.dual += gain
         self.conjugate[row] = conjugate
-        for j in range(q):
+        for j in range(n):
             a[order[j]] = block.gradient[j]
         self.moved = True
         return gap

@@ -3,11 +3,14 @@
 A pair of a relevant and an irrelevant label whose scores differ by γ has the loss
 
     weight · (½ (lower − γ)₊² + ½ μ (γ − upper)₊²).
+
+With a zero label, which follows the others, so do the pairs of relevant labels with it, and those
+of it with irrelevant labels; they have weights of their own.
 """
 
 
 cdef struct RowPairs:
-    # relevant labels, and all labels
+    # relevant labels, and all labels that are in pairs but the zero label
     Py_ssize_t p
     Py_ssize_t q
     # zero if the row has no pairs
@@ -15,6 +18,9 @@ cdef struct RowPairs:
     double lower
     double upper
     double mu
+    bint has_zero
+    double above_zero
+    double below_zero
 
 
 cdef inline double pair_curvature(

@@ -17,8 +17,9 @@ cdef bint sorting_pays(const RowPairs* row) noexcept nogil:
 
 
 cdef Py_ssize_t most_pairs_in_a_loop(Py_ssize_t q) noexcept nogil:
-    """The most pairs of a row with q labels for which sorting does not pay."""
-    return (q // 2 if q < 2 * MIN_MANY else MIN_FEW) * q
+    """The most pairs of a row with at most q labels in pairs for which sorting does not pay."""
+    cdef Py_ssize_t n = min(q, 2 * MIN_MANY)
+    return max((n // 2) * (n - n // 2), MIN_FEW * q)
 
 
 cdef size_t bucket_workspace(Py_ssize_t q) noexcept nogil:

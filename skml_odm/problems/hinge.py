@@ -20,7 +20,16 @@ REACH = 10.0
 
 
 class HingeLoss(LabelPairs):
-    """L(F) = Σ_i c_i Σ_{k∈Y_i, l∈N_i} (1 − f_ik + f_il)₊; parameters as in ``LabelPairs``."""
+    """L(F) = Σ_i c_i Σ_{k∈Y_i, l∈N_i} (1 − f_ik + f_il)₊; all labels of a row are involved.
+
+    Parameters
+    ----------
+    indicator, C, sample_weight
+        As in ``LabelPairs``.
+    """
+
+    def __init__(self, indicator, C, sample_weight=None):
+        super().__init__(indicator, C, sample_weight)
 
     @property
     def at_zero(self):

@@ -3,6 +3,7 @@
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,8 @@ class LabelPairs:
     """The pairs of a relevant and an irrelevant label in every row, and their weights.
 
     A pair of row i has the weight c_i = C · sample_weight_i / (|Y_i| |N_i|). Rows without a
-    relevant or without an irrelevant label have no pair.
+    relevant or without an irrelevant label have no pair, and labels that are not involved in a row
+    are in none of its pairs.
 
     Parameters
     ----------
@@ -34,12 +36,17 @@ class LabelPairs:
         Which labels are relevant.
     C : float
     sample_weight : ndarray of shape (m,), optional
+    involved : ndarray of shape (m, q), bool, optional
+        Which labels take part in the row; all by default.
 
     Attributes
     ----------
+    relevant, irrelevant : ndarray of shape (m, q), bool
+        Y and N.
     order : ndarray of shape (m, q), int32
-        The labels of each row, relevant ones first.
-    n_relevant : ndarray of shape (m,), int32
+        The labels of each row: relevant, irrelevant, then those that are not involved.
+    n_relevant, n_involved : ndarray of shape (m,), int32
+        How many of them are relevant, and how many are relevant or irrelevant.
     weight : ndarray of shape (m,)
         c; zero for rows without pairs.
     n_pairs : ndarray of shape (m,)
@@ -48,14 +55,19 @@ class LabelPairs:
         Where a row's pairs begin if those of all rows stand one after the other.
     """
 
-    def __init__(self, indicator, C, sample_weight=None):
+    def __init__(self, indicator, C, sample_weight=None, involved=None):
         m, q = indicator.shape
         self.C = float(C)
-        self.relevant = indicator
-        # a stable sort on "irrelevant" lists each row's relevant labels first
-        self.order = np.argsort(~indicator, axis=1, kind="stable").astype(np.int32)
-        self.n_relevant = indicator.sum(axis=1, dtype=np.int32)
-        n_pairs = self.n_relevant.astype(np.int64) * (q - self.n_relevant)
+        if involved is None:
+            involved = np.True_
+        self.relevant, self.irrelevant = indicator & involved, ~indicator & involved
+        # a stable sort: 0 for relevant labels, 1 for irrelevant ones, 2 for the others
+        kind = 2 - 2 * self.relevant.view(np.int8) - self.irrelevant.view(np.int8)
+        self.order = np.argsort(kind, axis=1, kind="stable").astype(np.int32)
+        self.n_relevant = self.relevant.sum(axis=1, dtype=np.int32)
+        n_irrelevant = self.irrelevant.sum(axis=1, dtype=np.int32)
+        self.n_involved = self.n_relevant + n_irrelevant
+        n_pairs = self.n_relevant.astype(np.int64) * n_irrelevant
         weight = np.full(m, float(C)) if sample_weight is None else float(C) * sample_weight
         self.weight = np.divide(weight, n_pairs, out=np.zeros(m), where=n_pairs > 0)
         self.n_pairs = np.where(self.weight > 0, n_pairs, 0)
@@ -73,22 +85,31 @@ class PairLoss(LabelPairs):
 
     Parameters
     ----------
-    indicator, C, sample_weight
+    indicator, C, sample_weight, involved
         As in ``LabelPairs``.
     theta, mu : float
         Half-width of the interval of margins that cost nothing, and the weight of margins above it.
     """
 
     zero_sums = True
+    # weights of the pairs with a zero label
+    zero_weight: Any = None
 
-    def __init__(self, indicator, C, theta, mu, sample_weight=None):
-        super().__init__(indicator, C, sample_weight)
+    def __init__(self, indicator, C, theta, mu, sample_weight=None, involved=None):
+        super().__init__(indicator, C, sample_weight, involved)
         self._set(theta, mu)
 
     def _set(self, theta, mu):
         self.lower, self.upper, self.mu = 1.0 - theta, 1.0 + theta, float(mu)
         self.pairs = Pairs(
-            self.order, self.n_relevant, self.weight, self.lower, self.upper, self.mu
+            self.order,
+            self.n_relevant,
+            self.n_involved,
+            self.weight,
+            self.lower,
+            self.upper,
+            self.mu,
+            self.zero_weight,
         )
 
     def with_parameters(self, C, theta, mu):
@@ -106,9 +127,9 @@ class PairLoss(LabelPairs):
     def widest(self, scores):
         """The largest margin of a pair; 0 if none is larger."""
         counted = self.n_pairs > 0
-        scores, relevant = scores[counted], self.relevant[counted]
-        highest = np.where(relevant, scores, -np.inf).max(axis=1)
-        lowest = np.where(relevant, np.inf, scores).min(axis=1)
+        scores = scores[counted]
+        highest = np.where(self.relevant[counted], scores, -np.inf).max(axis=1)
+        lowest = np.where(self.irrelevant[counted], scores, np.inf).min(axis=1)
         return np.max(highest - lowest, initial=0.0)
 
     def evaluate(self, scores):
@@ -146,17 +167,21 @@ class PairCurvature:
         # diagonal, with another sign where a label is irrelevant
         return np.abs(self.product(self.loss.relevant.astype(float)))
 
-    def modes(self):
-        """The modes of D, averaged over the rows.
+    def average(self):
+        """The average of D over the rows (q × q).
 
-        With very many labels the off-diagonal part of the average is small and is left out.
+        With very many labels its off-diagonal part is small and is left out.
         """
         m, q = self.loss.shape
         if q > MAX_COUPLED_LABELS:
-            return Modes(self.diagonal().mean(axis=0), None)
+            return self.diagonal().mean(axis=0)
         total = np.zeros((q, q))
         self.loss.pairs.add_hessian(self.scores, total)
-        return Modes.of(total / m)
+        return total / m
+
+    def modes(self):
+        """The modes of D, averaged over the rows."""
+        return Modes.of(self.average())
 
 
 @dataclass
@@ -168,7 +193,9 @@ class Modes:
 
     @classmethod
     def of(cls, matrix):
-        """The modes of a positive semidefinite matrix."""
+        """The modes of a positive semidefinite matrix, or of a diagonal given as a vector."""
+        if matrix.ndim == 1:
+            return cls(matrix, None)
         values, vectors = np.linalg.eigh(matrix)
         return cls(np.maximum(values, 0.0), vectors)
 

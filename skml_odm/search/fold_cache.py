@@ -10,9 +10,10 @@ from inspect import signature
 from typing import Any
 
 from ..decisions.thresholds import ThresholdWhenUsed
-from ..estimators.base import KernelLabelRanker
+from ..estimators.base import KernelLabelRanker, PairLossRanker
 from ..estimators.kernel_model import KernelModel, KernelValues
 from ..estimators.mcodm import ClassSetup
+from ..problems.zero_label import ZeroLabelLoss
 from ..solvers.directions import has_few_features
 from ..solvers.multiclass_path import MultiClassPath
 from ..solvers.path import PairPath
@@ -117,9 +118,11 @@ class FoldCache:
         prepared.operator, prepared.eigenvectors = self.operator
         last = self.problem
         if last is not None and minimises_pair_loss(model):
-            # other parameters have the same label pairs
-            prepared.problem = last.with_parameters(*model.loss_parameters)
-            return
+            if isinstance(last, ZeroLabelLoss) == has_zero_label(model, prepared):
+                # other parameters have the same label pairs
+                prepared.problem = last.with_parameters(*model.loss_parameters)
+                return
+            last = self.path = self.result = None
         prepared.problem = model.make_problem(prepared)
         # small problems are solved to rounding, wherever they begin
         if (
@@ -159,6 +162,11 @@ class FoldCache:
 def minimises_pair_loss(model):
     """Whether the problem of a model is a ``PairLoss``."""
     return hasattr(model, "loss_parameters")
+
+
+def has_zero_label(model, prepared):
+    """Whether a model that minimises a pair loss learns a zero label."""
+    return isinstance(model, PairLossRanker) and model.has_zero_label(prepared)
 
 
 def follows_path(model, operator):

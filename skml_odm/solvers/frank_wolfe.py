@@ -202,7 +202,7 @@ def group_pairs(loss):
     parts = []
     for k in range(q):
         rows = np.flatnonzero(loss.relevant[:, k] & usable)
-        label, place = np.nonzero(~loss.relevant[rows].T)
+        label, place = np.nonzero(loss.irrelevant[rows].T)
         parts.append(np.array([rows[place], np.full(len(place), k), label], dtype=np.intc))
     row, relevant, irrelevant = np.concatenate(parts, axis=1)
     sizes = np.bincount(q * relevant + irrelevant, minlength=q * q)

@@ -1,7 +1,7 @@
 """Many problems of one K, each solved from where its neighbours are.
 
-The problems differ in C, θ and μ of a ``PairLoss``. Most of the work of a search along them is to
-notice that there is nothing to do:
+The problems differ in C, θ and μ of a ``PairLoss`` or a ``ZeroLabelLoss``. Most of the work of a
+search along them is to notice that there is nothing to do:
 
 - Without its upper side (μ = 0) the loss is homogeneous: the solution for any θ is (1 − θ) times
   the one for θ = 0.

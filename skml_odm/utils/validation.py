@@ -68,6 +68,12 @@ def check_bool(name, value):
         raise ValueError(f"{name} must be True or False; got {value!r}.")
 
 
+def check_auto_or_bool(name, value):
+    """Raise unless ``value`` is "auto", True or False."""
+    if not (isinstance(value, bool | np.bool_) or (isinstance(value, str) and value == "auto")):
+        raise ValueError(f"{name} must be 'auto', True or False; got {value!r}.")
+
+
 def check_verbose(name, value):
     """Raise unless ``value`` can be the ``verbose`` of an estimator: a number, True or False."""
     check_real(name, int(value) if isinstance(value, bool | np.bool_) else value, 0)

@@ -87,7 +87,7 @@ def test_indicators_as_confidences_give_mlodm(kernel, threshold):
     X, y = random_data(m=50, q=4)
     options = {"C": 3.0, "theta": 0.1, "mu": 0.5, "kernel": kernel, "threshold": threshold}
     model = PMLODM(tol=1e-10, **options).fit(X, y, confidences=y)
-    plain = MLODM(tol=1e-10, **options).fit(X, y)
+    plain = MLODM(zero_label=False, tol=1e-10, **options).fit(X, y)
     assert model.objective_ == pytest.approx(plain.objective_, rel=1e-9)
     np.testing.assert_allclose(model.dual_coef_, plain.dual_coef_, atol=1e-5)
     np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-4)
@@ -181,7 +181,7 @@ def test_cross_fitting_by_hand():
     for fold in np.array_split(np.random.RandomState(5).permutation(30), 5):
         rest = np.setdiff1d(np.arange(30), fold)
         # that takes all candidates for labels
-        other = MLODM(**options).fit(X[rest], candidates[rest])
+        other = MLODM(zero_label=False, **options).fit(X[rest], candidates[rest])
         scores[fold] = other.label_scores(X[fold])
     expected = np.zeros(candidates.shape)
     for i in range(1, 30):

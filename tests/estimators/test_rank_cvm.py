@@ -1,6 +1,7 @@
 """RankCVM: the same model as RankLSVM but for its scale; its certificate; odd data; Ctrl-C."""
 
 import os
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from small_data import ODD, THRESHOLDS, check_fit, random_data
 
 from skml_odm import RankCVM, RankLSVM
+
+# Without a zero label, though some rows have no label or all of them.
+PlainRankCVM = partial(RankCVM, zero_label=False)
+PlainRankLSVM = partial(RankLSVM, zero_label=False)
 
 SOLVERS = RankCVM.solvers
 TOL = {"auto": 1e-8, "newton": 1e-8, "frank-wolfe": 1e-3, "pairwise": 1e-8}
@@ -23,8 +28,8 @@ def test_it_is_rank_lsvm_scaled(solver, kernel, fit_intercept):
     """Objective 1/4J; scores, coefficients and intercepts 1/2J times as large."""
     X, y = random_data(m=50)
     options = {"kernel": kernel, "fit_intercept": fit_intercept, "C": 0.5}
-    lsvm = RankLSVM(tol=1e-10, **options).fit(X, y)
-    model = RankCVM(solver=solver, tol=TOL[solver], **options).fit(X, y)
+    lsvm = PlainRankLSVM(tol=1e-10, **options).fit(X, y)
+    model = PlainRankCVM(solver=solver, tol=TOL[solver], **options).fit(X, y)
     assert model.objective_ == pytest.approx(0.25 / lsvm.objective_, rel=2 * TOL[solver])
     rho, slack = 0.5 / lsvm.objective_, 3 * TOL[solver] ** 0.5
     np.testing.assert_allclose(model.label_scores(X) / rho, lsvm.label_scores(X), atol=slack)
@@ -62,7 +67,7 @@ def primal_by_hand(model, F, y, rho):
 def test_primal_and_dual_objective_enclose_zero(solver):
     """The primal value of the coefficients, by definition, is minus the optimum of W."""
     X, y = random_data(m=60)
-    model = RankCVM(solver=solver, gamma=0.3, tol=TOL[solver]).fit(X, y)
+    model = PlainRankCVM(solver=solver, gamma=0.3, tol=TOL[solver]).fit(X, y)
     primal = primal_by_hand(model, model.label_scores(X), y, 2 * model.objective_)
     assert -model.objective_ * (1 + 1e-9) <= primal
     assert primal <= -model.objective_ * (1 - 5 * TOL[solver])
@@ -72,9 +77,9 @@ def test_primal_and_dual_objective_enclose_zero(solver):
 @pytest.mark.parametrize("C", [1.0, 100.0])
 def test_stopping_early_is_told_and_the_gap_stays_true(solver, C):
     X, y = random_data(m=120)
-    optimum = 0.25 / RankLSVM(C=C, tol=1e-10, solver="newton").fit(X, y).objective_
+    optimum = 0.25 / PlainRankLSVM(C=C, tol=1e-10, solver="newton").fit(X, y).objective_
     with pytest.warns(ConvergenceWarning, match="RankCVM stopped.*max_iter=1") as record:
-        model = RankCVM(C=C, tol=1e-9, max_iter=1, solver=solver, random_state=0).fit(X, y)
+        model = PlainRankCVM(C=C, tol=1e-9, max_iter=1, solver=solver, random_state=0).fit(X, y)
     assert record[0].filename == __file__
     assert model.n_iter_ == 1
     assert 1e-9 < model.dual_gap_ <= 1.0
@@ -117,8 +122,8 @@ def test_odd_data(name, kernel):
 def test_odd_data_with_every_solver(name, solver, kernel):
     """Finite numbers, and an objective that the certificate of another solver allows."""
     X, y = ODD[name]
-    model = RankCVM(solver=solver, kernel=kernel, max_iter=20, tol=1e-2).fit(X, y)
-    best = RankCVM(kernel=kernel, max_iter=200).fit(X, y)
+    model = PlainRankCVM(solver=solver, kernel=kernel, max_iter=20, tol=1e-2).fit(X, y)
+    best = PlainRankCVM(kernel=kernel, max_iter=200).fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
     assert best.objective_ * (1 - best.dual_gap_) <= model.objective_ * (1 + 1e-7) + 1e-15
     assert model.objective_ * (1 - model.dual_gap_) <= best.objective_ * (1 + 1e-7) + 1e-15
@@ -128,7 +133,7 @@ def test_odd_data_with_every_solver(name, solver, kernel):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_without_pairs_the_model_is_zero_and_the_thresholds_decide(name, solver):
     X, y = ODD[name]
-    model = RankCVM(solver=solver).fit(X, y)
+    model = PlainRankCVM(solver=solver).fit(X, y)
     assert not model.dual_coef_.any()
     assert model.objective_ == model.dual_gap_ == 0.0
     assert model.n_iter_ >= 1

@@ -1,5 +1,7 @@
 """RankLSVM: its optimum, its solvers, odd data and weights."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from problems import by_minimisation, primal_value
@@ -11,6 +13,9 @@ from skml_odm import MLODM, RankLSVM
 from skml_odm.features.operators import KernelOperator
 from skml_odm.problems.pairs import PairLoss
 
+# Without a zero label, though some rows have no label or all of them.
+PlainRankLSVM = partial(RankLSVM, zero_label=False)
+
 SOLVERS = RankLSVM.solvers
 
 
@@ -18,7 +23,7 @@ SOLVERS = RankLSVM.solvers
 def test_linear_optimum_is_that_of_a_general_minimiser(solver):
     X, y = random_data(m=25, d=3)
     value, W = by_minimisation(X, y, 0.5, 0.0, 0.0)
-    model = RankLSVM(C=0.5, kernel="linear", solver=solver, tol=1e-9, max_iter=3000).fit(X, y)
+    model = PlainRankLSVM(C=0.5, kernel="linear", solver=solver, tol=1e-9, max_iter=3000).fit(X, y)
     assert model.objective_ == pytest.approx(value, rel=1e-7)
     np.testing.assert_allclose(model.coef_, W[:-1].T, atol=1e-3)
     np.testing.assert_allclose(model.intercept_, W[-1], atol=1e-3)
@@ -38,7 +43,7 @@ def test_it_is_mlodm_without_an_upper_margin(solver, fit_intercept):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_objective_is_that_of_the_attributes(solver):
     X, y = random_data(m=70)
-    model = RankLSVM(solver=solver, gamma=0.3, random_state=0).fit(X, y)
+    model = PlainRankLSVM(solver=solver, gamma=0.3, random_state=0).fit(X, y)
     operator = KernelOperator(rbf_kernel(X, gamma=0.3), True)
     loss = PairLoss(y == 1, 1.0, 0.0, 0.0)
     by_hand = primal_value(operator, loss, model.dual_coef_, model.intercept_)

@@ -266,3 +266,44 @@ def test_proximal_points_are_stationary(C, n_relevant, grid):
     points = loss.proximal_points(scores, coefficients, kappa)
     expected = scores - kappa * coefficients + kappa * loss.evaluate(points)[1]
     np.testing.assert_allclose(points, expected, atol=1e-13 * (1 + C))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("q", [5, 260])
+def test_labels_that_are_not_involved_change_nothing(seed, q):
+    """Each row is as if it had only the labels that are involved."""
+    rng = np.random.default_rng(seed)
+    m = 12
+    indicator, involved = rng.random((m, q)) < 0.4, rng.random((m, q)) < 0.8
+    # rows of one label, and of relevant labels alone
+    indicator[1, 0] = True
+    involved[0], involved[1] = np.arange(q) == 0, indicator[1]
+    scores, direction = rng.normal(size=(2, m, q))
+    coefficients = np.where(involved, rng.normal(size=(m, q)), 0.0)
+    options = {"C": 3.0, "theta": 0.1 * seed, "mu": 0.5}
+    loss = PairLoss(indicator, **options, involved=involved)
+    value, gradient = loss.evaluate(scores)
+    curvature = loss.curvature(scores)
+    product, diagonal = curvature.product(direction), curvature.diagonal()
+    points = loss.proximal_points(scores, coefficients, 0.7)
+    total, widest, average = 0.0, 0.0, np.zeros((q, q))
+    for i, used in enumerate(involved):
+        assert not gradient[i, ~used].any() and not product[i, ~used].any()
+        np.testing.assert_array_equal(points[i, ~used], scores[i, ~used])
+        alone = PairLoss(indicator[i : i + 1, used], **options)
+        part = scores[i : i + 1, used]
+        one = alone.evaluate(part)
+        total += one[0]
+        widest = max(widest, alone.widest(part))
+        np.testing.assert_array_equal(gradient[i, used], one[1][0])
+        its = alone.curvature(part)
+        np.testing.assert_array_equal(product[i, used], its.product(direction[i : i + 1, used])[0])
+        np.testing.assert_array_equal(diagonal[i, used], its.diagonal()[0])
+        moved = alone.proximal_points(part, coefficients[i : i + 1, used], 0.7)
+        np.testing.assert_array_equal(points[i, used], moved[0])
+        if q <= 200 and used.any():
+            average[np.ix_(used, used)] += its.average() / m
+    assert value == pytest.approx(total, rel=1e-12)
+    assert loss.widest(scores) == widest
+    if q <= 200:
+        np.testing.assert_allclose(curvature.average(), average, atol=1e-13)

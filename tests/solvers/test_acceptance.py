@@ -24,8 +24,10 @@ def at_zero(model, y, weight):
         return model.C * weight @ (1.0 * (n > 0) + (n < q))
     if isinstance(model, M3L):
         return model.C * weight.sum() * q
-    pairs = weight @ (((n > 0) & (n < q)) | (q == 1))
-    return model.C * pairs * (1.0 if isinstance(model, RankSVM) else 0.5)
+    pairs = 1.0 * (((n > 0) & (n < q)) | (q == 1))
+    if getattr(model, "zero_label_", False):
+        pairs += 0.5 * (n > 0) + 0.5 * (n < q)
+    return model.C * weight @ pairs * (1.0 if isinstance(model, RankSVM) else 0.5)
 
 
 def wild_rows(rng, m):

@@ -292,3 +292,16 @@ def test_columns_and_diagonals(linear):
     for operator in operators:
         np.testing.assert_allclose(operator.column(2), K[:, 2])
         np.testing.assert_allclose(operator.diagonal(), K.diagonal())
+
+
+@pytest.mark.parametrize("pairwise", [False, True])
+def test_labels_may_take_part_in_no_pair(pairwise):
+    """W* = 1/4J, with J from Newton's method, and no coefficients of labels that are left out."""
+    rng = np.random.default_rng(0)
+    operator = LinearOperator(rng.normal(size=(30, 3)), True)
+    indicator, involved = rng.random((2, 30, 4)) < 0.6
+    loss = PairLoss(indicator, 1.0, 0.0, 0.0, involved=involved)
+    result = frank_wolfe(operator, loss, tol=1e-2, max_iter=20000, pairwise=pairwise)
+    rank_lsvm = newton(operator, loss, tol=1e-8, max_iter=100).primal
+    assert result.primal == pytest.approx(0.25 / rank_lsvm, rel=1e-2)
+    assert not result.coefficients[~involved].any()

@@ -165,3 +165,18 @@ def test_descent_finds_the_intercept_of_few_features(m, d, C):
     result = bcd(operator, loss, tol=1e-2, max_iter=1000, random_state=0)
     assert result.converged
     assert optimum * (1 - 1e-9) <= result.primal <= optimum / (1 - 1e-2)
+
+
+def test_every_pair_solver_leaves_labels_out():
+    """All solvers agree, and labels that are not involved have no coefficients."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4))
+    operator = KernelOperator(np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2)), True)
+    indicator, involved = rng.random((80, 5)) < 0.4, rng.random((80, 5)) < 0.8
+    loss = PairLoss(indicator, C=1.0, theta=0.1, mu=0.5, involved=involved)
+    best = newton(operator, loss, tol=1e-9, max_iter=100)
+    for solve in (*EXACT.values(), *FIRST_ORDER.values()):
+        result = solve(operator, loss, tol=1e-5, max_iter=500)
+        assert result.gap <= 1e-5
+        assert result.primal == pytest.approx(best.primal, rel=2e-5)
+        np.testing.assert_allclose(result.coefficients[~involved], 0.0, atol=1e-4)
