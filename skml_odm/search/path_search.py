@@ -37,6 +37,7 @@ FITTED = (
     "best_score_",
     "cv_results_",
     "feature_names_in_",
+    "label_names_",
     "multimetric_",
     "n_splits_",
     "param_grid_",
@@ -115,6 +116,8 @@ class PathSearchCV(BaseSearchCV):
         The best candidate.
     best_estimator_ : estimator
         The best candidate, fitted to all rows; not after an interrupt.
+    label_names_ : ndarray of shape (n_labels,)
+        Those of ``best_estimator_``, if it has them.
     refit_time_ : float
         Seconds that took.
     n_splits_ : int
@@ -411,6 +414,9 @@ class PathSearchCV(BaseSearchCV):
         self.refit_time_ = time.perf_counter() - begin
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_
+        model, _ = model_of(self.best_estimator_)
+        if hasattr(model, "label_names_"):
+            self.label_names_ = model.label_names_
 
 
 def _as_indices(part, n_rows):
