@@ -2,11 +2,24 @@
 
 import argparse
 
-from . import alignment, csrl, defaults, linear, mlodm, papers, pml, profile, rank, search
+from . import (
+    alignment,
+    csrl,
+    default_grid,
+    defaults,
+    linear,
+    mlodm,
+    papers,
+    pml,
+    profile,
+    rank,
+    search,
+)
 
 COMMANDS = {
     "alignment": alignment,
     "csrl": csrl,
+    "default_grid": default_grid,
     "defaults": defaults,
     "linear": linear,
     "mlodm": mlodm,

@@ -166,6 +166,8 @@ class LabelRanker(MLClassifierBase):
         self._unseen = np.flatnonzero(~target.indicator[counted].any(axis=0))
         self.n_labels_ = target.indicator.shape[1]
         self.classes_ = target.classes
+        if target.label_names is not None:
+            self.label_names_ = target.label_names
         self._container = target.container
 
 

@@ -99,7 +99,11 @@ threshold_ : object
 classes_ : ndarray
     Label numbers, or the class values of a one-dimensional y.
 n_labels_ : int
+{label_names_}
 {features}
+[label_names_]
+label_names_ : ndarray of shape (n_labels,)
+    Only if y is a DataFrame with string column names.
 [features]
 n_features_in_ : int
 feature_names_in_ : ndarray of shape (n_features,)

@@ -24,6 +24,7 @@ from ..utils.validation import (
     validated_weights,
 )
 from .candidates import lazily, model_of, sampled
+from .default_grid import default_grid, default_scorer, shuffled
 from .run import Run
 
 STRATEGIES = ("grid", "sparing", "random", "lazy", "halving")
@@ -36,8 +37,10 @@ FITTED = (
     "best_score_",
     "cv_results_",
     "feature_names_in_",
+    "label_names_",
     "multimetric_",
     "n_splits_",
+    "param_grid_",
     "refit_time_",
     "scorer_",
 )
@@ -57,13 +60,17 @@ class PathSearchCV(BaseSearchCV):
     estimator : estimator
         Any scikit-learn estimator, or a ``Pipeline`` that ends with one. Steps before the last are
         fitted once per fold and setting of their parameters.
-    param_grid : dict or list of dict
-        Lists of values by parameter name, as for ``GridSearchCV``.
+    param_grid : dict or list of dict, default=None
+        Lists of values by parameter name, as for ``GridSearchCV``. None is the
+        :func:`~skml_odm.search.default_grid.default_grid` of the estimator and the rows, for
+        estimators of this package with a kernel.
     cv : int, splitter or iterable, default=5
-        Folds.
+        Folds. Without a ``param_grid`` a number means that many shuffled folds; with one their rows
+        stay in order, as in ``GridSearchCV``.
     scoring : str, callable, list, tuple or dict, default=None
         One scorer or several, as for ``GridSearchCV``; see :mod:`skml_odm.metrics` for ranking
-        measures.
+        measures. None is the estimator's ``score``. Without a ``param_grid`` it is ranking loss
+        instead for multi-label estimators other than ``CSRL`` and y with more than one label.
     refit : bool, str or callable, default=True
         Whether to fit the best candidate to all rows; with several scorers the name of the one that
         decides.
@@ -73,8 +80,8 @@ class PathSearchCV(BaseSearchCV):
     verbose : int, default=0
         Show a progress bar if positive; needs tqdm.
     random_state : int, RandomState instance or None, default=None
-        Which candidates ``strategy="random"`` takes. None is a fixed choice: two searches with the
-        same arguments try the same candidates.
+        Which candidates ``strategy="random"`` takes, and shuffled folds. None is a fixed choice:
+        two searches with the same arguments try the same candidates on the same folds.
     strategy : {"grid", "sparing", "random", "lazy", "halving"}, default="grid"
         "grid" tries all candidates on all folds; "sparing" finds the same best one, but spares
         candidates the folds that could not make them the best any more, given ``highest_score``;
@@ -100,6 +107,8 @@ class PathSearchCV(BaseSearchCV):
 
     Attributes
     ----------
+    param_grid_ : dict or list of dict
+        The grid that was searched.
     cv_results_ : dict
         As of ``GridSearchCV``. After an interrupt it has the finished candidates only; folds that
         "sparing" or "halving" left out are NaN.
@@ -107,6 +116,8 @@ class PathSearchCV(BaseSearchCV):
         The best candidate.
     best_estimator_ : estimator
         The best candidate, fitted to all rows; not after an interrupt.
+    label_names_ : ndarray of shape (n_labels,)
+        Those of ``best_estimator_``, if it has them.
     refit_time_ : float
         Seconds that took.
     n_splits_ : int
@@ -131,6 +142,14 @@ class PathSearchCV(BaseSearchCV):
     >>> search = PathSearchCV(MLODM(random_state=0), grid, cv=3, scoring=ranking_loss_scorer)
     >>> search.fit(X[:300], y[:300]).best_params_
     {'C': 10.0, 'gamma': 0.01}
+
+    Without a grid the search makes one that fits the rows:
+
+    >>> search = PathSearchCV(MLODM(random_state=0), cv=3).fit(X[:300], y[:300])
+    >>> search.best_params_
+    {'C': 64.0, 'gamma': 0.22, 'kernel': 'rbf', 'mu': 0.7}
+    >>> search.param_grid_["gamma"]
+    [0.013, 0.054, 0.22]
     """
 
     # scores on the training rows are not computed
@@ -139,7 +158,7 @@ class PathSearchCV(BaseSearchCV):
     def __init__(
         self,
         estimator,
-        param_grid,
+        param_grid=None,
         cv=5,
         scoring=None,
         refit=True,
@@ -203,6 +222,13 @@ class PathSearchCV(BaseSearchCV):
         if sample_weight is not None:
             sample_weight = validated_weights(sample_weight, X)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        self.param_grid_ = self.param_grid
+        if self.param_grid is None:
+            self.param_grid_ = default_grid(self.estimator, X, y, sample_weight)
+            if self.scoring is None:
+                scorer = default_scorer(self.estimator, y) or scorer
+            if isinstance(self.cv, Integral):
+                splitter = shuffled(splitter, self.random_state)
         folds = [
             (i, *(_as_indices(part, _num_samples(X)) for part in fold))
             for i, fold in enumerate(splitter.split(X, y, groups))
@@ -280,6 +306,8 @@ class PathSearchCV(BaseSearchCV):
             )
 
     def _check_grid(self):
+        if self.param_grid is None:
+            return
         if self.strategy == "lazy" and not isinstance(self.param_grid, dict):
             raise ValueError(
                 "param_grid must be a single dict for strategy='lazy'; got "
@@ -298,9 +326,9 @@ class PathSearchCV(BaseSearchCV):
         if self.strategy == "lazy":
             return self._search_lazily(run)
         if self.strategy == "random":
-            candidates = sampled(self.param_grid, self.n_candidates, self.random_state)
+            candidates = sampled(self.param_grid_, self.n_candidates, self.random_state)
         else:
-            candidates = list(ParameterGrid(self.param_grid))
+            candidates = list(ParameterGrid(self.param_grid_))
         indices = run.add(candidates)
         if self.strategy == "sparing":
             self._search_sparingly(run, indices)
@@ -338,7 +366,7 @@ class PathSearchCV(BaseSearchCV):
             return done[int(np.argmax(run.mean_scores(done)))], run.candidates
 
         try:
-            lazily(self.param_grid, evaluate)
+            lazily(self.param_grid_, evaluate)
         except KeyboardInterrupt:
             run.interrupted = True
         return list(range(len(run.candidates)))
@@ -386,6 +414,9 @@ class PathSearchCV(BaseSearchCV):
         self.refit_time_ = time.perf_counter() - begin
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_
+        model, _ = model_of(self.best_estimator_)
+        if hasattr(model, "label_names_"):
+            self.label_names_ = model.label_names_
 
 
 def _as_indices(part, n_rows):

@@ -195,6 +195,33 @@ def validated_rows(estimator, X, *, reset, **options):
     return canonical(X) if sparse.issparse(X) else X
 
 
+def column_names(y):
+    """The names of a DataFrame's columns if all are strings, None otherwise."""
+    names = list(getattr(y, "columns", ()))
+    if not names or not all(isinstance(name, str) for name in names):
+        return None
+    return np.array(names, dtype=object)
+
+
+def refuse_label_sets(y):
+    """Raise if y lists the labels that each row has, where zeros and ones are wanted."""
+    of_objects = getattr(y, "ndim", 0) == 1 and y.dtype == object
+    if not (of_objects or isinstance(y, list | tuple)):
+        return
+    rows = [row for row in y if isinstance(row, list | tuple | set | frozenset | np.ndarray)]
+    odd = [row for row in rows if isinstance(row, set | frozenset) or _has_words(row)]
+    if odd or len({len(row) for row in rows}) > 1:
+        raise ValueError(
+            "y must be a matrix with a column of zeros and ones per label; got label sets, such as "
+            f"{(odd or rows)[0]!r}. MultiLabelBinarizer of sklearn.preprocessing makes a matrix of "
+            "them."
+        )
+
+
+def _has_words(row):
+    return isinstance(row, list | tuple) and any(isinstance(value, str) for value in row)
+
+
 class Target:
     """A validated target: the labels as booleans, and the container predictions go back into.
 
@@ -205,13 +232,17 @@ class Target:
         Label numbers 0 … q−1 of a two-dimensional target, class values of a one-dimensional one.
     container : {"sparse", "dense", "column"}
         What ``predict`` returns: a CSR matrix, an array, or a one-dimensional array.
+    label_names : ndarray of shape (q,) or None
+        Names of the columns of a DataFrame if all are strings.
     """
 
     def __init__(self, y):
         if y is None:
             raise ValueError("fit requires y to be passed, but the target y is None.")
+        self.label_names = column_names(y)
         if not (type(y) is np.ndarray and y.ndim == 2 and y.size and y.dtype.kind in "biu"):
             # which for plain arrays of whole numbers would take longer than a small fit's iteration
+            refuse_label_sets(y)
             y = check_array(
                 as_plain_array(y, "y"),
                 accept_sparse="csr",

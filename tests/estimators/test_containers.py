@@ -131,10 +131,14 @@ def test_data_frames(fitted, estimator):
     new_frame = pandas.DataFrame(X_NEW, columns=names)
     estimator.fit(frame, labels)
     assert list(estimator.feature_names_in_) == names
+    assert estimator.label_names_.tolist() == list("abcd")
+    assert type(estimator.label_names_) is np.ndarray
     assert_same_model(fitted, estimator, new_frame)
     assert_mirrors(estimator.predict(new_frame), Y)
     with pytest.raises(ValueError, match="feature names"):
         estimator.predict(new_frame[names[::-1]])
+    # names of an earlier fit are forgotten
+    assert not hasattr(estimator.fit(frame, Y), "label_names_")
 
 
 @pytest.mark.shared_code

@@ -98,7 +98,7 @@ def test_fitted_attributes_are_documented(cls):
     section = inspect.getdoc(cls).split("Attributes\n")[1]
     known = set(re.findall(r"^(\w+_) : ", section, re.MULTILINE))
     fitted = {name for name in vars(model) if name.endswith("_")}
-    assert known - fitted <= {"X_fit_", "feature_names_in_"}
+    assert known - fitted <= {"X_fit_", "feature_names_in_", "label_names_"}
     assert fitted <= known
 
 

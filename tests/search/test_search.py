@@ -119,6 +119,15 @@ def test_containers(container):
     assert get_tags(ours).input_tags.pairwise == (container == "precomputed")
 
 
+def test_label_names_are_those_of_the_best_estimator():
+    labels = pd.DataFrame(Y, columns=["sea", "sky", "sun", "tree"])
+    for estimator, prefix in ((MLODM(), ""), (make_pipeline(MLODM()), "mlodm__")):
+        search = PathSearchCV(estimator, {f"{prefix}C": [0.5, 5.0]}, cv=CV).fit(X, labels)
+        assert search.label_names_.tolist() == list(labels.columns)
+        assert isinstance(search.predict(X), np.ndarray)
+        assert not hasattr(search.fit(X, Y), "label_names_")
+
+
 def test_sample_weight_and_one_dimensional_targets():
     weight = np.random.default_rng(0).uniform(0, 2, size=len(X))
     weight[:10] = 0.0

@@ -349,6 +349,57 @@ def test_target_of_one_class(value, relevant):
     np.testing.assert_array_equal(decoded, [value] * 3)
 
 
+def test_names_of_label_columns():
+    pandas = pytest.importorskip("pandas")
+    names = ["sea", "sky", "", "tree"]
+    target = Target(pandas.DataFrame(Y, columns=names))
+    assert target.label_names.tolist() == names and target.label_names.dtype == object
+    np.testing.assert_array_equal(target.indicator, Y == 1)
+    one = Target(pandas.DataFrame(Y[:, :1], columns=["sea"]))
+    assert one.label_names.tolist() == ["sea"] and one.container == "dense"
+    for columns in (range(4), ["sea", "sky", 2, 3], pandas.MultiIndex.from_product([["a"], names])):
+        assert Target(pandas.DataFrame(Y, columns=columns)).label_names is None
+    for y in (Y, Y.tolist(), sparse.csr_matrix(Y), pandas.Series(Y[:, 0], name="sea")):
+        assert Target(y).label_names is None
+
+
+@pytest.mark.parametrize(
+    ("label_sets", "shown"),
+    [
+        ([["sea", "sky"], ["sky"]], "['sea', 'sky']"),
+        ([[], ["sky"]], "['sky']"),
+        ([["sea", "sky"], ["sky", "tree"]], "['sea', 'sky']"),
+        ([("sea",), ("sky",)], "('sea',)"),
+        (({"sea"}, {"sky"}), "{'sea'}"),
+        ([frozenset({1}), frozenset()], "frozenset({1})"),
+        ([[0, 2], [1]], "[0, 2]"),
+        ([np.array([0, 2]), np.array([1])], "array([0, 2])"),
+        (np.array([["sea", "sky"], ["sky"]], dtype=object), "['sea', 'sky']"),
+        (np.array([{"sea"}, {"sky"}]), "{'sea'}"),
+    ],
+    ids=str,
+)
+def test_label_sets(label_sets, shown):
+    with pytest.raises(ValueError, match=r"^y must be a matrix.*MultiLabelBinarizer") as error:
+        Target(label_sets)
+    assert f"got label sets, such as {shown}." in str(error.value)
+
+
+def test_label_sets_in_a_series():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="MultiLabelBinarizer"):
+        MLODM().fit(X[:2], pandas.Series([["sea", "sky"], ["sky"]]))
+    with pytest.raises(ValueError, match="MultiLabelBinarizer"):
+        PathSearchCV(MLODM(), {"C": [1.0]}, cv=2, error_score="raise").fit(X, [["sea"]] * 20)
+
+
+@pytest.mark.parametrize(
+    "y", [[[0, 1], [1, 0]], [(0, 1), (1, 0)], [np.array([0, 1]), np.array([1, 0])], ["no", "yes"]]
+)
+def test_rows_of_numbers_are_no_label_sets(y):
+    assert len(Target(y)) == 2
+
+
 def test_decode_into_containers():
     positive = Y == 1
     dense = decode(positive, np.arange(4), "dense")
