@@ -15,6 +15,9 @@ from sklearn.isotonic import IsotonicRegression
 # their log-odds finite.
 FREE = 1e-4
 
+# Scores whose standard deviation is less than this, relative to their size, are all the same.
+SAME = 1e-10
+
 # How far a label's own intercept and slope may be from those of all labels: the standard deviation
 # of their prior, where the slopes that all labels share have one of 1.
 OWN_SHARE = 0.3
@@ -49,7 +52,7 @@ class ContextCalibration:
 
     def fit(self, scores, indicator, sample_weight=None):
         weight = np.ones(len(scores)) if sample_weight is None else sample_weight
-        self.scale_ = np.std(scores[weight > 0]) or 1.0
+        self.scale_ = _spread(scores[weight > 0], axis=None)
         n_rows = weight.sum()
         share = (weight @ indicator + 0.5) / (n_rows + 1.0)
         q = scores.shape[1]
@@ -88,8 +91,7 @@ class PerLabelCalibration:
 
     def fit(self, scores, indicator, sample_weight=None):
         weight = np.ones(len(scores)) if sample_weight is None else sample_weight
-        scale = np.std(scores[weight > 0], axis=0)
-        scale = np.where(scale > 0.0, scale, 1.0)
+        scale = _spread(scores[weight > 0], axis=0)
         n_with, n_without = weight @ indicator, weight @ ~indicator
         target = np.where(indicator, (n_with + 1.0) / (n_with + 2.0), 1.0 / (n_without + 2.0))
         q = scores.shape[1]
@@ -124,6 +126,12 @@ class IsotonicCalibration:
         found = np.column_stack([s.predict(scores[:, k]) for k, s in enumerate(self.steps_)])
         with np.errstate(divide="ignore"):
             return np.clip(logit(found), -CERTAIN, CERTAIN)
+
+
+def _spread(scores, axis):
+    """The standard deviation of scores, or their size where they differ by rounding only."""
+    spread, size = np.std(scores, axis=axis), np.abs(scores).max(axis=axis)
+    return np.where(spread > SAME * size, spread, np.where(size > 0.0, size, 1.0))
 
 
 CALIBRATIONS: dict[str, Any] = {

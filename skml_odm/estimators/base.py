@@ -341,7 +341,11 @@ class PairLossRanker(KernelLabelRanker):
         return bool((labels.all(axis=1) | ~labels.any(axis=1)).any())
 
     def make_problem(self, prepared):
-        kind = ZeroLabelLoss if self.has_zero_label(prepared) else PairLoss
+        if prepared.problem is not None:
+            # with other weights it stays what it is
+            kind = type(prepared.problem)
+        else:
+            kind = ZeroLabelLoss if self.has_zero_label(prepared) else PairLoss
         return kind(prepared.labels, *self.loss_parameters, sample_weight=prepared.sample_weight)
 
     def minimise(self, prepared, **options):
