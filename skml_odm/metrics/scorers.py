@@ -3,12 +3,17 @@
 from collections.abc import Callable
 from typing import Any
 
+from sklearn.pipeline import Pipeline
+
 from ..utils.types import Matrix, Weights
 from .ranking import average_precision, coverage, one_error, ranking_loss
 
 
 class RankingScorer:
-    """A scorer that ranks labels by an estimator's ``decision_function``; larger is better.
+    """A scorer that ranks labels by an estimator's scores; larger is better.
+
+    These are its ``ranking_scores``, or ``decision_function`` if it has none; of a pipeline or a
+    search those of the model inside.
 
     The same as scikit-learn's ``make_scorer`` makes of a measure, without its checks of what kind
     of target y is: in a search they would take longer than the measure.
@@ -27,8 +32,9 @@ class RankingScorer:
     def __call__(
         self, estimator: Any, X: Matrix, y: Matrix, sample_weight: Weights = None
     ) -> float:
-        rank = getattr(estimator, "ranking_scores", estimator.decision_function)
-        return self.sign * self.measure(y, rank(X), sample_weight=sample_weight)
+        model, rows = _innermost(estimator, X)
+        rank = getattr(model, "ranking_scores", None) or model.decision_function
+        return self.sign * self.measure(y, rank(rows), sample_weight=sample_weight)
 
     def _accept_sample_weight(self) -> bool:
         """Asked by scikit-learn where there are several scorers."""
@@ -37,6 +43,19 @@ class RankingScorer:
     def __repr__(self) -> str:
         greater = "" if self.sign > 0 else ", greater_is_better=False"
         return f"RankingScorer({self.measure.__name__}{greater})"
+
+
+def _innermost(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """The model inside pipelines and searches, and rows as it takes them."""
+    while True:
+        if hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif isinstance(estimator, Pipeline):
+            for _, step in estimator.steps[:-1]:
+                X = X if step in (None, "passthrough") else step.transform(X)
+            estimator = estimator[-1]
+        else:
+            return estimator, X
 
 
 ranking_loss_scorer = RankingScorer(ranking_loss, greater_is_better=False)

@@ -237,7 +237,7 @@ def test_labels_do_not_depend_on_the_rows_beside(method):
     rng = np.random.default_rng(6)
     X, new = rng.normal(size=(100, 1)), rng.normal(size=(200, 1))
     Y = (X @ rng.normal(size=(1, 3)) + rng.normal(size=(100, 3)) > 0).astype(int)
-    model = method(C=200.0, gamma=0.5, random_state=0).fit(X, Y)
+    model = method(C=200.0, gamma=0.5, threshold="regression", random_state=0).fit(X, Y)
     together = model.predict(new)
     alone = np.vstack([model.predict(row[None]) for row in new])
     np.testing.assert_array_equal(together, alone)

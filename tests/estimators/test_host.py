@@ -291,10 +291,15 @@ def test_joblib_round_trip(estimator, convert, mmap_mode, tmp_path):
 # scikit-learn's tools
 
 
+def ranking_of(model, rows):
+    """What scorers rank by."""
+    return getattr(model, "ranking_scores", model.decision_function)(rows)
+
+
 def fold_decisions(estimator, folds):
     """Decisions on each fold of a model of the other folds."""
     return [
-        (test, clone(estimator).fit(X[train], Y[train]).decision_function(X[test]))
+        (test, ranking_of(clone(estimator).fit(X[train], Y[train]), X[test]))
         for train, test in folds.split(X)
     ]
 
@@ -398,7 +403,7 @@ def test_grid_search_by_ranking(estimator):
     scoring = {key: scorer for key, (scorer, _, _) in RANKINGS.items()}
     options = {"scoring": scoring, "refit": "ranking_loss", "cv": folds, "error_score": "raise"}
     search = GridSearchCV(estimator, grid, **options).fit(X, Y)
-    best = search.best_estimator_.decision_function(X_NEW)
+    best = ranking_of(search.best_estimator_, X_NEW)
     decisions = [
         fold_decisions(clone(estimator).set_params(**{name: value}), folds) for value in grid[name]
     ]

@@ -91,7 +91,7 @@ def test_descent_does_not_stall(solver, kernel, fit_intercept):
     """Slow it may be, but ever more epochs bring the gap ever lower."""
     X, y = random_data(m=100)
     model = MLODM(
-        solver=solver, kernel=kernel, fit_intercept=fit_intercept, tol=1e-4, max_iter=2000,
+        C=1.0, solver=solver, kernel=kernel, fit_intercept=fit_intercept, tol=1e-4, max_iter=2000,
         random_state=0,
     ).fit(X, y)  # fmt: skip
     assert model.dual_gap_ <= 1e-4

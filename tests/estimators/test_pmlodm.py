@@ -45,7 +45,9 @@ def candidate_data(m=40, d=4, q=4, seed=0, n_noisy=1):
 def model_for(kind, **parameters):
     """C of the paper's kind is divided by the number of rows, labels and candidates."""
     C = parameters.pop("C", 1000.0 if kind == "paper" else 1.0)
-    return PMLODM(C=C, confidence=kind, random_state=0, **parameters)
+    return PMLODM(
+        **{"C": C, "confidence": kind, "random_state": 0, "threshold": "per-label", **parameters}
+    )
 
 
 # ---- the convex problem --------------------------------------------------------------------
@@ -518,7 +520,7 @@ def test_one_label_is_that_of_mlodm(kind):
     X, y = random_data(q=1)
     model = model_for(kind, tol=1e-10).fit(X, y)
     np.testing.assert_array_equal(model.confidences_, y)
-    plain = MLODM(tol=1e-10).fit(X, y)
+    plain = MLODM(C=1.0, tol=1e-10).fit(X, y)
     np.testing.assert_allclose(model.label_scores(X), plain.label_scores(X), atol=1e-5)
 
 

@@ -43,7 +43,7 @@ def test_it_is_mlodm_without_an_upper_margin(solver, fit_intercept):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_objective_is_that_of_the_attributes(solver):
     X, y = random_data(m=70)
-    model = PlainRankLSVM(solver=solver, gamma=0.3, random_state=0).fit(X, y)
+    model = PlainRankLSVM(C=1.0, solver=solver, gamma=0.3, random_state=0).fit(X, y)
     operator = KernelOperator(rbf_kernel(X, gamma=0.3), True)
     loss = PairLoss(y == 1, 1.0, 0.0, 0.0)
     by_hand = primal_value(operator, loss, model.dual_coef_, model.intercept_)

@@ -1,6 +1,7 @@
 """RankSVMz: its separate machines, its optimum, its certificate, odd data and weights."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,9 +12,12 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC
 from small_data import ODD, random_data
 
-from skml_odm import RankSVMz
+import skml_odm
 from skml_odm.estimators.rank_svmz import pair_weights
 from skml_odm.solvers.binary_svm import BLOCK, best_intercept
+
+# the learning problem alone, with a decision that is the score
+RankSVMz = partial(skml_odm.RankSVMz, threshold="zero")
 
 # every way to solve: kernel, solver, intercept
 WAYS = [

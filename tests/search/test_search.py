@@ -164,8 +164,9 @@ def test_scorers_that_look_at_the_model():
         return {"mu": estimator.mu, "half": estimator.label_scores(X[:5])[0, 0]}
 
     grid = {"mu": [0.1, 0.5], "theta": [0.9], "C": [0.01]}
-    ours = PathSearchCV(MLODM(tol=1e-9), grid, cv=CV, scoring=parameter, refit="mu").fit(X, Y)
-    theirs = GridSearchCV(MLODM(tol=1e-9), grid, cv=CV, scoring=parameter, refit="mu").fit(X, Y)
+    model = MLODM(threshold="regression", tol=1e-9)
+    ours = PathSearchCV(model, grid, cv=CV, scoring=parameter, refit="mu").fit(X, Y)
+    theirs = GridSearchCV(model, grid, cv=CV, scoring=parameter, refit="mu").fit(X, Y)
     assert_same(ours, theirs)
     assert ours.best_params_["mu"] == 0.5
 

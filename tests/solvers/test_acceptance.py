@@ -142,7 +142,7 @@ def test_a_decision_that_is_rounding_is_a_no(kind, kernel):
     # every row stands there twice, with opposite labels: all scores are zero but for rounding
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 3)), rng.integers(0, 2, size=(40, 4))
-    model = kind(kernel=kernel, tol=1e-6).fit(np.r_[X, X], np.r_[y, 1 - y])
+    model = kind(kernel=kernel, threshold="zero", tol=1e-6).fit(np.r_[X, X], np.r_[y, 1 - y])
     assert np.abs(model.label_scores(X)).max() < 1e-13
     np.testing.assert_array_equal(model.decision_function(X), 0.0)
     assert not model.predict(X).any()
