@@ -185,13 +185,20 @@ class ThresholdWhenUsed:
 
     def __getattr__(self, name):
         if name.startswith("_"):
-            # while it is being copied there is nothing to fit yet
             raise AttributeError(name)
         return getattr(self._fitted, name)
+
+    def __reduce__(self):
+        # what fits it cannot be pickled: a copy is the fitted threshold itself
+        return _itself, (self._fitted,)
 
     @cached_property
     def _fitted(self):
         return self.fit()
+
+
+def _itself(threshold):
+    return threshold
 
 
 NAMED: dict[str, Callable] = {

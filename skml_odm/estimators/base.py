@@ -270,14 +270,14 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         threshold = make_threshold(self.threshold)
         scores = result.scores
         if threshold.needs_unseen_scores:
-            scores = self.unseen_scores(prepared, result)
+            with self.within_precision():
+                scores = self.unseen_scores(prepared, result)
         labels = self._labels_to_cut(prepared)
         return threshold.fit(scores, labels, prepared.sample_weight, result.margin)
 
     def unseen_scores(self, prepared: Prepared, result: Result) -> NDArray[np.float64]:
         """Scores of every training row by a model that has not seen it."""
-        with self.within_precision():
-            return unseen_scores(self, prepared, result)
+        return unseen_scores(self, prepared, result)
 
     def label_scores(self, X: Matrix) -> NDArray[np.float64]:
         return self._scores_and_rounding(X)[0]

@@ -66,13 +66,13 @@ class RankLSVM(PairLossRanker):
 
     def __init__(
         self,
-        C=1.0,
+        C=8.0,
         kernel="rbf",
         gamma="scale",
         degree=3,
         coef0=0.0,
         fit_intercept=True,
-        threshold="regression",
+        threshold="calibrated",
         zero_label="auto",
         solver="auto",
         tol=1e-3,

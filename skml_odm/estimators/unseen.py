@@ -49,6 +49,12 @@ def unseen_scores(model, prepared, result):
         part.problem = model.make_problem(part)
         if prepared.n_scores is None:
             part.start = start
-        found = model.accept(part, model.minimise(part, **options))
+        try:
+            solution = model.minimise(part, **options)
+        except FloatingPointError:
+            # in other rows the start may be too large for double precision
+            part.start = None
+            solution = model.minimise(part, **options)
+        found = model.accept(part, solution)
         scores[fold] = found.scores[fold] * (result.margin / found.margin)
     return scores

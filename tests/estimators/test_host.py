@@ -296,12 +296,15 @@ def ranking_of(model, rows):
     return getattr(model, "ranking_scores", model.decision_function)(rows)
 
 
+def fold_models(estimator, folds):
+    """The test rows of each fold, and a model of the other folds."""
+    return [(test, clone(estimator).fit(X[train], Y[train])) for train, test in folds.split(X)]
+
+
 def fold_decisions(estimator, folds):
     """Decisions on each fold of a model of the other folds."""
-    return [
-        (test, ranking_of(clone(estimator).fit(X[train], Y[train]), X[test]))
-        for train, test in folds.split(X)
-    ]
+    models = fold_models(estimator, folds)
+    return [(test, model.decision_function(X[test])) for test, model in models]
 
 
 def test_scikit_learn_knows_what_we_are(estimator):
@@ -405,7 +408,11 @@ def test_grid_search_by_ranking(estimator):
     search = GridSearchCV(estimator, grid, **options).fit(X, Y)
     best = ranking_of(search.best_estimator_, X_NEW)
     decisions = [
-        fold_decisions(clone(estimator).set_params(**{name: value}), folds) for value in grid[name]
+        [
+            (test, ranking_of(model, X[test]))
+            for test, model in fold_models(clone(estimator).set_params(**{name: value}), folds)
+        ]
+        for value in grid[name]
     ]
     for key, (scorer, measure, sign) in RANKINGS.items():
         expected = [np.mean([sign * measure(Y[test], d) for test, d in each]) for each in decisions]

@@ -182,7 +182,7 @@ def test_other_values_are_refused(value):
 def test_false_is_the_loss_on_label_pairs_alone():
     """To the last digit."""
     X, y = random_data(m=90)
-    model = MLODM(zero_label=False, gamma=0.3).fit(X, y)
+    model = MLODM(C=1.0, zero_label=False, gamma=0.3).fit(X, y)
     operator = KernelOperator(rbf_kernel(X, gamma=0.3), True)
     loss = PairLoss(y == 1, 1.0, 0.0, 0.7)
     result = solve_pairs(operator, loss, tol=1e-3, max_iter=2000, random_state=0)

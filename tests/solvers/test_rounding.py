@@ -72,8 +72,9 @@ def test_auto_keeps_the_smaller_objective(data):
     X = np.column_stack([X, 1e6 * (1 + np.random.default_rng(1).random(100))])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        auto = MLODM(kernel="linear", max_iter=300, random_state=0).fit(X, y)
-        newton = MLODM(kernel="linear", max_iter=300, solver="newton").fit(X, y)
+        options = {"C": 1.0, "kernel": "linear", "zero_label": False, "max_iter": 300}
+        auto = MLODM(random_state=0, **options).fit(X, y)
+        newton = MLODM(solver="newton", **options).fit(X, y)
     assert auto.objective_ <= newton.objective_ * (1 + 1e-3)
 
 
