@@ -5,6 +5,7 @@ import argparse
 from . import (
     alignment,
     csrl,
+    decisions,
     default_grid,
     defaults,
     linear,
@@ -19,6 +20,7 @@ from . import (
 COMMANDS = {
     "alignment": alignment,
     "csrl": csrl,
+    "decisions": decisions,
     "default_grid": default_grid,
     "defaults": defaults,
     "linear": linear,

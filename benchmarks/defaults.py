@@ -4,10 +4,11 @@
 the cross-validated ranking loss at each θ and μ, all else at the defaults, is divided by the
 smallest one; printed is the mean of these ratios over the data sets.
 
-``decisions``: the trade-off and the decision of every estimator. Two random splits (70 : 30) of at
-most 700 rows of the training parts, features in [0, 1], all else at the defaults. Printed are ranks
-among an estimator's variants, from 0 (the best in every split) to 1, averaged over splits of the
-sets that chose the defaults, and of others that confirm them.
+``decisions``: the trade-off and the decision of every estimator. ``widths``: C and the width of the
+kernel of MLODM. A random split (70 : 30) of at most 700 rows of the training parts, with features
+in [0, 1], and another with standardised ones (tf-idf for text), all else at the defaults. Printed
+are ranks among an estimator's variants, from 0 (the best in every split) to 1, averaged over splits
+of the sets that chose the defaults, and of others that confirm them.
 """
 
 import itertools
@@ -16,12 +17,15 @@ import numpy as np
 from scipy.stats import rankdata
 
 from skml_odm import CSRL, M3L, MLODM, PMLODM, RankLSVM, RankSVM, RankSVMz
+from skml_odm.features.kernels import make_kernel
 from skml_odm.metrics import ranking_loss
 from skml_odm.metrics.labels import LABEL_MEASURES
 from skml_odm.study.evaluation import scaled
 
 from .data import load_as_in_paper, load_raw, random_split
+from .decisions import second_scaling
 from .papers.results import figures
+from .papers.tables import table
 from .search import path_search
 
 THETA = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7)
@@ -33,7 +37,7 @@ MEASURES = ("hamming", "micro-f1", "example-f1", "subset-accuracy")
 MOST_ROWS = 700
 
 # estimator, its trade-off with values, and the threshold of its paper
-VARIANTS = (
+TRADE_OFFS = (
     (MLODM, "C", (1.0, 4.0, 8.0, 16.0, 32.0), "regression"),
     (RankLSVM, "C", (1.0, 8.0, 32.0), "regression"),
     (RankSVM, "C", (1.0, 8.0, 32.0), "regression"),
@@ -42,14 +46,19 @@ VARIANTS = (
     (CSRL, "beta", (1.0, 0.3, 0.1), "zero"),
     (M3L, "C", (1.0, 8.0, 32.0), "zero"),
 )
+# multiples of γ = "scale"
+WIDTHS = (0.25, 0.5, 1.0, 2.0)
 
 
 def add_arguments(parser):
-    parser.add_argument("part", choices=("margins", "decisions"), help="which defaults")
+    parser.add_argument("part", choices=("margins", "decisions", "widths"), help="which defaults")
 
 
 def run(arguments):
-    (show_margins if arguments.part == "margins" else show_decisions)()
+    if arguments.part == "margins":
+        show_margins()
+    else:
+        show_ranks({"decisions": decisions, "widths": widths}[arguments.part])
 
 
 def show_margins():
@@ -68,36 +77,51 @@ def show_margins():
         print(f"| {theta:g} | " + " | ".join(f"{value:.3f}" for value in row) + " |")
 
 
-def show_decisions():
-    ranks = {part: _ranks(names) for part, names in (("a", CHOOSING), ("b", CONFIRMING))}
+def decisions(X):
+    """Models to compare, by estimator and by what is said of them."""
+    found: dict = {}
+    for cls, trade_off, values, papers in TRADE_OFFS:
+        for value, threshold in itertools.product(values, (papers, "calibrated")):
+            key = (cls.__name__, f"{trade_off} = {value:g}", threshold)
+            model = cls(threshold=threshold, **{trade_off: value})
+            found.setdefault(cls.__name__, {})[key] = model
+    return found
+
+
+def widths(X):
+    scale = make_kernel("rbf", "scale", 1, 0.0, X).gamma
+    models = {
+        ("MLODM", f"C = {C:g}", f"{width:g} · scale"): MLODM(C=C, gamma=width * scale)
+        for C, width in itertools.product(TRADE_OFFS[0][2], WIDTHS)
+    }
+    return {"MLODM": models}
+
+
+def show_ranks(variants):
+    ranks = [_ranks(names, variants) for names in (CHOOSING, CONFIRMING)]
     heads = ("Hamming", "micro-F1", "example-F1", "subset accuracy", "ranking loss", "mean")
-    print("| estimator | trade-off | threshold | " + " | ".join(heads) + " |")
-    print("|---" * (3 + len(heads)) + "|")
-    for key, chosen in ranks["a"].items():
-        pairs = zip(
-            [*chosen, chosen.mean()], [*ranks["b"][key], ranks["b"][key].mean()], strict=True
-        )
-        print("| " + " | ".join([*key, *(f"{a:.2f} / {b:.2f}" for a, b in pairs)]) + " |")
+    rows = []
+    for key in ranks[0]:
+        pairs = zip(*([*each[key], each[key].mean()] for each in ranks), strict=True)
+        rows.append([*key, *(f"{a:.2f} / {b:.2f}" for a, b in pairs)])
+    print("\n".join(table(("estimator", "trade-off", "decision, or γ", *heads), rows)))
 
 
-def _ranks(names):
+def _ranks(names, variants):
     """Mean rank of every variant among those of its estimator, by measure."""
-    found = {}
+    found: dict = {}
     for name in names:
         X, Y, rows, _ = load_raw(name)
         rows = np.arange(len(Y)) if rows is None else np.asarray(rows)
         rows = np.random.RandomState(0).permutation(rows)[:MOST_ROWS]
-        for seed, (cls, trade_off, values, papers) in itertools.product((0, 1), VARIANTS):
+        for seed, scaling in enumerate(("unit", second_scaling(name))):
             train, test = (rows[part] for part in random_split(len(rows), 0.7, seed))
-            X_train, X_test = scaled(X[train], X[test], "unit")
-            keys, losses = [], []
-            for value, threshold in itertools.product(values, (papers, "calibrated")):
-                model = cls(threshold=threshold, **{trade_off: value})
-                model.fit(X_train, Y[train].astype(int))
-                keys.append((cls.__name__, f"{trade_off} = {value:g}", threshold))
-                losses.append(_losses(model, X_test, Y[test]))
-            for key, rank in zip(keys, _relative_ranks(np.array(losses)), strict=True):
-                found.setdefault(key, []).append(rank)
+            X_train, X_test = scaled(X[train], X[test], scaling)
+            for models in variants(X_train).values():
+                fitted = [model.fit(X_train, Y[train].astype(int)) for model in models.values()]
+                losses = np.array([_losses(model, X_test, Y[test]) for model in fitted])
+                for key, rank in zip(models, _relative_ranks(losses), strict=True):
+                    found.setdefault(key, []).append(rank)
         print(name, flush=True)
     return {key: np.mean(each, axis=0) for key, each in found.items()}
 

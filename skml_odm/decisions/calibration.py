@@ -8,6 +8,7 @@ probabilities. All fits are deterministic.
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
@@ -18,9 +19,14 @@ FREE = 1e-4
 # Scores whose standard deviation is less than this, relative to their size, are all the same.
 SAME = 1e-10
 
-# How far a label's own intercept and slope may be from those of all labels: the standard deviation
+# How far a label's own intercept and slopes may be from those of all labels: the standard deviation
 # of their prior, where the slopes that all labels share have one of 1.
 OWN_SHARE = 0.3
+
+# Other labels' scores count for a label along so many of their principal directions at most. With
+# this many the log loss of unseen rows is 1 % smaller than with none on emotions, enron, medical,
+# scene and yeast, 4 % on a set where labels are functions of a class; with 64 it is the same.
+MOST_DIRECTIONS = 16
 
 # Log-odds of probabilities that a step function calls 0 or 1 end here.
 CERTAIN = logit(1.0 - 1e-6)
@@ -35,33 +41,44 @@ class ContextCalibration:
 
     The log-odds of label l in row i are ::
 
-        g_0 + g_1 logit(π_l) + g_2 s_il + g_3 max_j s_ij + g_4 mean_j s_ij + 0.3 (u_l + v_l s_il)
+        g_0 + g_1 logit(π_l) + g_2 s_il + g_3 max_j s_ij + g_4 mean_j s_ij
+            + 0.3 (u_l + v_l s_il + w_l·t_i)
 
-    with scores s divided by their standard deviation, and the share π_l of rows that have the
-    label. All cells (rows × labels) are fitted together, with the penalty ½ (‖g_1…4‖² + Σ_l u_l² +
-    v_l²): frequent labels learn an intercept and a slope of their own, rare ones have those of all.
+    with scores s divided by their standard deviation, the share π_l of rows that have the label,
+    and the parts t_i of the row's scores along their leading principal directions. All cells
+    (rows × labels) are fitted together, with the penalty ½ (‖g_1…4‖² + Σ_l u_l² + v_l² + ‖w_l‖²):
+    frequent labels learn an intercept, a slope and the meaning of other labels' scores for
+    themselves, rare ones have what all labels share.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (4, q)
-        Of each label: intercept, slope of its score, of the highest score of the row, and of the
-        mean.
+    coef_ : ndarray of shape (4 + n_directions, q)
+        Of each label: intercept, slope of its score, of the highest score of the row, of the mean,
+        and of the principal directions.
     scale_ : float
         The standard deviation of the scores.
+    mean_ : ndarray of shape (q,)
+        Mean scores, scaled.
+    directions_ : ndarray of shape (q, n_directions)
+        Principal directions of the scaled scores: all of them, 16 at most, none for one label.
     """
 
     def fit(self, scores, indicator, sample_weight=None):
         weight = np.ones(len(scores)) if sample_weight is None else sample_weight
         self.scale_ = _spread(scores[weight > 0], axis=None)
+        scaled = scores / self.scale_
+        self.mean_ = np.average(scaled, axis=0, weights=weight)
+        self.directions_ = _principal_directions(scaled - self.mean_, weight)
         n_rows = weight.sum()
         share = (weight @ indicator + 0.5) / (n_rows + 1.0)
-        q = scores.shape[1]
-        shared = np.zeros((q, 4, 5))
+        q, n_directions = self.directions_.shape
+        n_features = 4 + n_directions
+        shared = np.zeros((q, n_features, 5))
         shared[:, 0, 0] = 1.0
         shared[:, 0, 1] = logit(share)
         shared[:, [1, 2, 3], [2, 3, 4]] = 1.0
-        own = np.zeros((4, 2))
-        own[[0, 1], [0, 1]] = OWN_SHARE
+        # a label's own: all but the slopes of the highest and of the mean score
+        own = OWN_SHARE * np.delete(np.eye(n_features), [2, 3], axis=1)
         penalty = np.array([FREE, 1.0, 1.0, 1.0, 1.0])
         basis = self._basis(scores)
         self.coef_ = _logistic(basis, indicator, weight, shared, own, penalty, 1.0).T
@@ -70,11 +87,22 @@ class ContextCalibration:
     def _basis(self, scores):
         """A label's score, and what it is multiplied with for every label of a row."""
         scaled = scores / self.scale_
-        return scaled, np.column_stack([scaled.max(axis=1), scaled.mean(axis=1)])
+        along = (scaled - self.mean_) @ self.directions_
+        return scaled, np.column_stack([scaled.max(axis=1), scaled.mean(axis=1), along])
 
     def log_odds(self, scores):
         scaled, context = self._basis(scores)
         return self.coef_[0] + self.coef_[1] * scaled + context @ self.coef_[2:]
+
+
+def _principal_directions(centred, weight):
+    """The directions (q × r) along which scores vary most."""
+    q = centred.shape[1]
+    if q == 1:
+        return np.zeros((1, 0))
+    lowest = max(0, q - MOST_DIRECTIONS)
+    moments = (centred * weight[:, None]).T @ centred
+    return linalg.eigh(moments, subset_by_index=(lowest, q - 1))[1]
 
 
 class PerLabelCalibration:

@@ -15,6 +15,11 @@ from ..metrics.labels import example_f1, hamming, subset_accuracy
 # A label's own cut for macro-F1 counts as much as that of all labels when so many rows have it.
 ROWS_FOR_OWN_CUT = 5.0
 
+# Log-odds of 0.35: the "balanced" rule adds no label that is less probable. With a lower bound
+# MLODM at its defaults would lose its lead in Hamming loss, with a higher one F1: the table is in
+# docs/thresholds.md.
+LIKELY = logit(0.35)
+
 # Cuts that a search tries: quantiles of the values of relevant labels.
 N_CUTS = 100
 
@@ -68,24 +73,6 @@ class CommonCut:
         return self.value
 
 
-class HalfWay:
-    """The probability half way between ½, which is best for Hamming loss, and that for micro-F1.
-
-    A single label is a choice between two classes: ½.
-    """
-
-    def fit(self, values, indicator, weight):
-        if values.shape[1] == 1:
-            self.value = 0.0
-            return self
-        found = CommonCut().fit(values, indicator, weight).value
-        self.value = float(logit(0.5 * (0.5 + expit(found))))
-        return self
-
-    def cut(self, values):
-        return self.value
-
-
 class CutPerLabel:
     """A cut of F1 for each label, shrunk towards the best common one where few rows have it."""
 
@@ -102,7 +89,7 @@ class CutPerLabel:
 
 
 class AtLeastOne:
-    """Another rule; rows for which it predicts nothing get their most probable label if that pays.
+    """Another rule; rows for which it predicts nothing get their best label if that pays.
 
     It pays if the measure of the rows that the rule is fitted to is better with it. A single label
     is left alone.
@@ -112,17 +99,19 @@ class AtLeastOne:
     rule
     gain : callable
         Function of (labels, predictions), larger for better ones.
+    least : float
+        Only labels with a larger value than this are added.
     """
 
-    def __init__(self, rule, gain):
-        self.rule, self.gain = rule, gain
+    def __init__(self, rule, gain, least=-np.inf):
+        self.rule, self.gain, self.least = rule, gain, least
 
     def fit(self, values, indicator, weight):
         self.rule.fit(values, indicator, weight)
         counted = weight > 0
         values, indicator = values[counted], indicator[counted]
         cut = self.rule.cut(values)
-        with_one = self._below_highest(values, cut)
+        with_one = self._below_best(values, cut)
         self.always = values.shape[1] > 1 and bool(
             self.gain(indicator, values > with_one) > self.gain(indicator, values > cut)
         )
@@ -130,10 +119,12 @@ class AtLeastOne:
 
     def cut(self, values):
         cut = self.rule.cut(values)
-        return self._below_highest(values, cut) if self.always else cut
+        return self._below_best(values, cut) if self.always else cut
 
-    def _below_highest(self, values, cut):
-        return np.minimum(cut, np.nextafter(values.max(axis=1, keepdims=True), -np.inf))
+    def _below_best(self, values, cut):
+        best = values.max(axis=1, keepdims=True)
+        lower = np.minimum(cut, np.nextafter(best, -np.inf))
+        return np.where(best > self.least, lower, cut)
 
 
 class MostLikelyLabels:
@@ -205,7 +196,7 @@ def accuracy(y_true, predicted):
 # The rule for a measure: of probabilities, and of raw scores.
 RULES: dict[str, tuple[Callable, Callable]] = {
     "balanced": (
-        lambda: AtLeastOne(HalfWay(), subset_accuracy),
+        lambda: AtLeastOne(FixedCut(), subset_accuracy, least=LIKELY),
         lambda: AtLeastOne(CommonCut(), subset_accuracy),
     ),
     "hamming": (lambda: AtLeastOne(FixedCut(), accuracy), lambda: CommonCut(accuracy)),

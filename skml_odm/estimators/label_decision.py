@@ -64,13 +64,14 @@ class LabelDecisionCV(LabelRanker):
         - "macro-f1": mean F1 of the labels; a cut per label,
         - "example-f1": mean F1 of the rows; the most probable labels, as many as promise the best
           F1,
-        - "balanced": half way between "hamming" and "micro-f1",
+        - "balanced": all of these a little; labels with a probability above ½,
         - "cardinality": as many labels as there are in training,
         - a function of (y_true, y_pred), boolean arrays (rows × labels), that is larger for better
           predictions; one cut.
 
         For "hamming", "subset-accuracy" and "balanced" a row for which nothing would be predicted
-        gets its most probable label if the measure gains by it in training.
+        gets its most probable label if that pays in training: in accuracy of cells, or of rows
+        ("balanced": if its probability is above 0.35, too).
     calibration : {"context", "per-label", "isotonic"} or None, default="context"
         How scores become probabilities: by a logistic regression on the label's score and the
         highest and mean score of the row, with all labels fitted together; by a logistic regression

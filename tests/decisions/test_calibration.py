@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from skml_odm.decisions.calibration import (
     CALIBRATIONS,
+    MOST_DIRECTIONS,
     OWN_SHARE,
     ContextCalibration,
     IsotonicCalibration,
@@ -28,20 +29,22 @@ def design_of_all_cells(scores, indicator, weight):
     n, q = scores.shape
     scaled = scores / scores.std()
     share = (weight @ indicator + 0.5) / (weight.sum() + 1.0)
+    centred = scaled - np.average(scaled, axis=0, weights=weight)
+    directions = np.linalg.svd(np.sqrt(weight)[:, None] * centred)[2][:MOST_DIRECTIONS]
     rows = []
     for i in range(n):
         for label in range(q):
-            own = np.zeros(2 * q)
-            own[2 * label : 2 * label + 2] = OWN_SHARE, OWN_SHARE * scaled[i, label]
+            own = np.zeros((q, 2 + len(directions)))
+            own[label] = OWN_SHARE * np.r_[1.0, scaled[i, label], directions @ centred[i]]
             shared = [logit(share[label]), scaled[i, label], scaled[i].max(), scaled[i].mean()]
-            rows.append([*shared, *own])
+            rows.append([*shared, *own.ravel()])
     return np.array(rows)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("seed", range(3))
-def test_context_is_the_stated_regression(seed, weighted):
-    rng, scores, indicator = random_scores(seed)
+@pytest.mark.parametrize(("seed", "q"), [(0, 4), (1, 4), (2, MOST_DIRECTIONS + 4)])
+def test_context_is_the_stated_regression(seed, q, weighted):
+    rng, scores, indicator = random_scores(seed, q=q)
     weight = rng.uniform(0.5, 2.0, size=len(scores)) if weighted else np.ones(len(scores))
     cells = design_of_all_cells(scores, indicator, weight)
     reference = LogisticRegression(C=1.0, tol=1e-10, max_iter=10_000)

@@ -12,7 +12,6 @@ from skml_odm.decisions.rules import (
     CommonCut,
     CutPerLabel,
     FixedCut,
-    HalfWay,
     MostLikelyLabels,
     TrueNumber,
     best_f1_cuts,
@@ -139,11 +138,13 @@ def test_at_least_one_only_where_it_pays():
     np.testing.assert_array_equal(values > rule.cut(values), nothing)
 
 
-def test_half_way_lies_between_both_cuts():
-    _, values, indicator, weight = random_values(4, n=100)
-    found = HalfWay().fit(values, indicator, weight).value
-    micro = CommonCut().fit(values, indicator, weight).value
-    assert expit(found) == pytest.approx(0.5 * (0.5 + expit(micro)))
+def test_balanced_adds_likely_labels_where_it_pays():
+    values = logit(np.array([[0.6, 0.7, 0.1], [0.2, 0.4, 0.39], [0.2, 0.34, 0.3], [0.5, 0.5, 0.1]]))
+    plain = values > 0.0
+    more = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 1, 0]], dtype=bool)
+    for labels in (plain, more):
+        rule = RULES["balanced"][0]().fit(values, labels, np.ones(4))
+        np.testing.assert_array_equal(values > rule.cut(values), labels)
 
 
 @pytest.mark.parametrize("name", RULES)

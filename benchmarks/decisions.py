@@ -1,0 +1,264 @@
+"""Labels and probabilities: ours and others', plain and with cross-validated decisions.
+
+Writes docs/decisions.md. ``tuned``: every classifier is tuned on training parts, as it is by
+micro-F1 of its labels, and with LabelDecisionCV's layer by ranking loss of its scores. The layer's
+labels for a measure are those of that measure's rule, fitted to scores of five held-out folds.
+``defaults``: everything at its defaults. ``published``: MLODM on the publishers' splits, where a
+prototype of the layer was tried.
+
+What is finished is kept in benchmarks/outcomes/decisions.jsonl and not run again. LightGBM and
+BOOMER are needed (extra ``bench``).
+"""
+
+import contextlib
+import json
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.stats import rankdata
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+
+from skml_odm.decisions.decision import LabelDecision
+from skml_odm.decisions.scores import NoScoresError, as_dense, label_scores_of, labels_of
+from skml_odm.metrics import average_precision, ranking_loss
+from skml_odm.metrics.labels import LABEL_MEASURES
+from skml_odm.study.evaluation import scaled
+
+from .data import load_raw
+from .papers.tables import bold, table
+from .rivals import AT_DEFAULTS, RIVALS, tuned
+
+PAGE = Path(__file__).parents[1] / "docs" / "decisions.md"
+OUTCOMES = Path(__file__).parent / "outcomes" / "decisions.jsonl"
+
+TEXT = ("enron", "genbase", "medical", "slashdot", "tmc2007-500", "yahoo-arts")
+SETS = (
+    *("birds", "emotions", "enron", "flags", "genbase", "image", "medical"),
+    *("plant-pseaac", "scene", "slashdot", "tmc2007-500", "yahoo-arts", "yeast"),
+)
+PUBLISHED = ("scene", "medical", "enron", "emotions", "yeast")
+MOST_ROWS = 2000
+
+HEADINGS = {
+    "hamming": "Hamming loss",
+    "micro-f1": "micro-F1",
+    "example-f1": "example-F1",
+    "subset-accuracy": "subset accuracy",
+    "macro-f1": "macro-F1",
+    "ranking-loss": "ranking loss",
+    "average-precision": "average precision",
+    "brier": "Brier score",
+    "log-loss": "log loss",
+}
+LOSSES = ("hamming", "ranking-loss", "brier", "log-loss")
+# log loss takes probabilities to be at least this, for trees vote for 0 and 1
+LEAST = 1e-3
+
+
+def add_arguments(parser):
+    parser.add_argument("part", nargs="?", choices=("tuned", "defaults", "published"))
+    parser.add_argument("--sets", nargs="*", default=SETS)
+    parser.add_argument("--repeats", type=int, default=1, help="repeats of two folds")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--page-only", action="store_true", help="only write the page")
+
+
+def run(arguments):
+    parts = [arguments.part] if arguments.part else ["defaults", "published", "tuned"]
+    tasks = [] if arguments.page_only else [t for part in parts for t in _tasks(part, arguments)]
+    missing = [task for task in tasks if task not in read_outcomes()]
+    jobs = Parallel(n_jobs=arguments.jobs, return_as="generator_unordered")
+    for task, outcome in jobs(delayed(evaluated)(task) for task in missing):
+        OUTCOMES.parent.mkdir(exist_ok=True)
+        with OUTCOMES.open("a") as file:
+            file.write(json.dumps({"task": task, "outcome": outcome}) + "\n")
+        print(*task, outcome["seconds"], flush=True)
+    PAGE.write_text("\n".join(page(read_outcomes())))
+
+
+def read_outcomes():
+    """What is finished, by task."""
+    lines = OUTCOMES.read_text().splitlines() if OUTCOMES.exists() else []
+    entries = map(json.loads, lines)
+    return {tuple(entry["task"]): entry["outcome"] for entry in entries}
+
+
+def second_scaling(name):
+    """How a data set's features are scaled besides to [0, 1]."""
+    return "tf-idf" if name in TEXT else "standard"
+
+
+def _tasks(part, arguments):
+    """Tuples of part, data set, scaling, fold and classifier."""
+    if part == "published":
+        sets = [name for name in PUBLISHED if name in arguments.sets]
+        return [(part, name, "unit", 0, "MLODM") for name in sets]
+    folds = range(2 * arguments.repeats)
+    tasks = []
+    for name in arguments.sets:
+        scalings = ("unit", second_scaling(name)) if part == "defaults" else ("unit",)
+        rivals = AT_DEFAULTS if part == "defaults" else RIVALS
+        tasks += [(part, name, s, f, rival) for s in scalings for f in folds for rival in rivals]
+    return tasks
+
+
+def evaluated(task):
+    """The task, and the measures of a classifier's variants."""
+    part, name, scaling, fold, classifier = task
+    warnings.simplefilter("ignore")
+    start = time.process_time()
+    rival = (AT_DEFAULTS if part == "defaults" else RIVALS)[classifier]
+    X_train, y_train, X_test, y_test = _split(part, name, scaling, fold)
+    if rival.dense:
+        X_train, X_test = as_dense(X_train), as_dense(X_test)
+    outcome = {}
+    if part == "defaults":
+        model = rival.make().fit(X_train, y_train)
+        outcome["plain"] = _plain(model, X_test, y_test)
+    else:
+        inner = KFold(3, shuffle=True, random_state=0)
+        for_labels, for_scores = tuned(rival, X_train, y_train, inner)
+        model = for_labels.fit(X_train, y_train)
+        outcome["plain"] = _plain(model, X_test, y_test)
+        outcome |= _with_layer(for_scores, X_train, y_train, X_test, y_test)
+    outcome["seconds"] = round(time.process_time() - start, 1)
+    return task, outcome
+
+
+def _split(part, name, scaling, fold):
+    X, Y, *parts = load_raw(name)
+    if part == "published":
+        train, test = parts
+    else:
+        rows = np.random.RandomState(fold // 2).permutation(len(Y))[:MOST_ROWS]
+        halves = np.array_split(rows, 2)
+        train, test = halves[fold % 2], halves[1 - fold % 2]
+    X_train, X_test = scaled(X[train], X[test], scaling)
+    return X_train, Y[train].astype(int), X_test, Y[test]
+
+
+def _plain(model, X, y):
+    """Measures of a classifier's own labels, scores and probabilities."""
+    q = y.shape[1]
+    values = _of_labels(y, labels_of(model, X, q).astype(bool))
+    with contextlib.suppress(NoScoresError):
+        values |= _of_scores(y, label_scores_of(model, X, q))
+    if hasattr(model, "predict_proba"):
+        hidden = _ProbabilitiesOnly(model)
+        values |= _of_probabilities(y, label_scores_of(hidden, X, q))
+    return values
+
+
+class _ProbabilitiesOnly:
+    """A fitted classifier that only has probabilities to score labels with."""
+
+    def __init__(self, model):
+        self.predict_proba, self.classes_ = model.predict_proba, getattr(model, "classes_", None)
+
+
+def _with_layer(model, X, y, X_test, y_test):
+    """Measures of cross-validated decisions: each by its own rule, and all by the balanced one."""
+    q = y.shape[1]
+    scores = np.empty(y.shape)
+    for train, test in KFold(5, shuffle=True, random_state=0).split(y):
+        part = clone(model).fit(X[train], y[train])
+        scores[test] = label_scores_of(part, X[test], q)
+    new = label_scores_of(clone(model).fit(X, y), X_test, q).astype(float)
+    seen = y.any(axis=0)
+    labels = {}
+    for name in (*LABEL_MEASURES, "balanced"):
+        decision = LabelDecision(name).fit(scores, y.astype(bool))
+        labels[name] = (decision.decide(new) > 0.0) & seen
+    probabilities = decision.probabilities(new) * seen
+    ranked = _of_scores(y_test, decision.values(new)) | _of_probabilities(y_test, probabilities)
+    each = {name: measure(y_test, labels[name]) for name, measure in LABEL_MEASURES.items()}
+    return {"layer": each | ranked, "balanced": _of_labels(y_test, labels["balanced"]) | ranked}
+
+
+def _of_labels(y, predicted):
+    return {name: measure(y, predicted) for name, measure in LABEL_MEASURES.items()}
+
+
+def _of_scores(y, scores):
+    return {
+        "ranking-loss": float(ranking_loss(y, scores)),
+        "average-precision": float(average_precision(y, scores)),
+    }
+
+
+def _of_probabilities(y, p):
+    p = np.asarray(p, dtype=float)
+    safe = np.clip(p, LEAST, 1.0 - LEAST)
+    return {
+        "brier": float(np.mean((p - y) ** 2)),
+        "log-loss": float(-np.mean(np.log(np.where(y, safe, 1.0 - safe)))),
+    }
+
+
+class Figures:
+    """Means over folds: values[variant][data set][measure]."""
+
+    def __init__(self, outcomes, part, scaling=None):
+        folds: dict = {}
+        for (of, name, scale, _, classifier), outcome in outcomes.items():
+            if of != part or (scaling is not None and scaling != (scale == "unit")):
+                continue
+            for kind in ("plain", "layer", "balanced"):
+                if kind in outcome:
+                    variant = classifier if kind == "plain" else f"{classifier} + {kind}"
+                    folds.setdefault(variant, {}).setdefault(name, []).append(outcome[kind])
+        self.values = {
+            variant: {
+                name: {m: np.mean([each[m] for each in found]) for m in found[0]}
+                for name, found in of_sets.items()
+            }
+            for variant, of_sets in folds.items()
+        }
+        counts = [set(of_sets) for of_sets in self.values.values()]
+        self.sets = [name for name in SETS if all(name in each for each in counts)]
+
+    def column(self, variant, measure):
+        """A value per data set; NaN where there is none."""
+        return np.array([self.values[variant][s].get(measure, np.nan) for s in self.sets])
+
+    def ranks(self, variants, measure):
+        """Average ranks over the data sets; NaN without values."""
+        columns = np.array([self.column(variant, measure) for variant in variants])
+        known = ~np.isnan(columns).any(axis=1)
+        ranks = np.full(len(variants), np.nan)
+        sign = 1.0 if measure in LOSSES else -1.0
+        ranks[known] = rankdata(sign * columns[known].round(4), axis=0).mean(axis=1)
+        return ranks
+
+    def rank_table(self, variants, measures):
+        columns = [self.ranks(variants, measure) for measure in measures]
+        rows = [
+            [variant, *(_best(c, i, "{:.2f}") for c in columns)]
+            for i, variant in enumerate(variants)
+        ]
+        return table(["average rank", *(HEADINGS[m] for m in measures)], rows)
+
+    def mean_table(self, variants, measures):
+        rows = []
+        means = {m: np.array([self.column(v, m).mean() for v in variants]) for m in measures}
+        for i, variant in enumerate(variants):
+            cells = [
+                _best(means[m] * (1.0 if m in LOSSES else -1.0), i, "{:.4f}", abs) for m in measures
+            ]
+            rows.append([variant, *cells])
+        return table(["mean over sets", *(HEADINGS[m] for m in measures)], rows)
+
+
+def _best(column, i, form, shown=lambda value: value):
+    if np.isnan(column[i]):
+        return "–"
+    return bold(form.format(shown(column[i])), column[i] <= np.nanmin(column) + 1e-9)
+
+
+def page(outcomes):
+    """The lines of docs/decisions.md."""
+    return []
