@@ -23,7 +23,13 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from skml_odm.decisions.decision import LabelDecision
-from skml_odm.decisions.scores import NoScoresError, as_dense, label_scores_of, labels_of
+from skml_odm.decisions.scores import (
+    NoScoresError,
+    as_dense,
+    label_scores_of,
+    labels_of,
+    unbounded_scores_of,
+)
 from skml_odm.metrics import average_precision, ranking_loss
 from skml_odm.metrics.labels import LABEL_MEASURES
 from skml_odm.study.evaluation import scaled
@@ -166,8 +172,8 @@ def _with_layer(model, X, y, X_test, y_test):
     scores = np.empty(y.shape)
     for train, test in KFold(5, shuffle=True, random_state=0).split(y):
         part = clone(model).fit(X[train], y[train])
-        scores[test] = label_scores_of(part, X[test], q)
-    new = label_scores_of(clone(model).fit(X, y), X_test, q).astype(float)
+        scores[test] = unbounded_scores_of(part, X[test], q)
+    new = unbounded_scores_of(clone(model).fit(X, y), X_test, q)
     seen = y.any(axis=0)
     labels = {}
     for name in (*LABEL_MEASURES, "balanced"):

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from ..decisions.decision import LabelDecision, check_calibration, check_measure
 from ..decisions.guarantee import check_guarantee
 from ..decisions.rules import RULES
-from ..decisions.scores import label_scores_of, labels_of
+from ..decisions.scores import labels_of, unbounded_scores_of
 from ..metrics.labels import LABEL_MEASURES
 from ..utils.types import ArrayLike, Matrix, NDArray, Self, csr_matrix
 from ..utils.validation import (
@@ -203,6 +203,8 @@ class LabelDecisionCV(LabelRanker):
     def label_scores(self, X: Matrix) -> NDArray[np.float64]:
         """Log-odds of the calibrated probabilities; without calibration the classifier's scores.
 
+        Where the classifier only has probabilities, their log-odds are its scores.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -237,7 +239,7 @@ class LabelDecisionCV(LabelRanker):
     def _raw_scores(self, X):
         """Scores by the classifier itself."""
         check_is_fitted(self, "decision_")
-        return label_scores_of(self.estimator_, as_plain_array(X), self.n_labels_).astype(float)
+        return unbounded_scores_of(self.estimator_, as_plain_array(X), self.n_labels_)
 
     def _decision(self, X):
         scores = self._raw_scores(X)
@@ -321,5 +323,5 @@ def _scores_and_labels(estimator, X, y, sample_weight, train, test, n_labels):
     X_test, _ = _safe_split(estimator, X, y, test, train)
     weight = None if sample_weight is None else _safe_indexing(sample_weight, train)
     model = _fitted(estimator, X_train, y_train, weight)
-    scores = label_scores_of(model, X_test, n_labels).astype(float)
+    scores = unbounded_scores_of(model, X_test, n_labels)
     return scores, labels_of(model, X_test, n_labels).astype(bool)

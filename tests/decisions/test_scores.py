@@ -5,12 +5,15 @@ import importlib.metadata
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.datasets import make_multilabel_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -20,7 +23,7 @@ from skmultilearn.adapt import MLkNN
 from skmultilearn.problem_transform import BinaryRelevance, LabelPowerset
 
 from skml_odm import MLODM
-from skml_odm.decisions.scores import NoScoresError, labels_of
+from skml_odm.decisions.scores import NoScoresError, labels_of, unbounded_scores_of
 from skml_odm.study import label_scores_of
 
 
@@ -201,3 +204,14 @@ def test_a_method_that_is_not_implemented_is_none():
 
     X = np.arange(6.0).reshape(3, 2)
     np.testing.assert_array_equal(label_scores_of(Abstract(), X), X)
+
+
+def test_unbounded_scores_are_log_odds_of_probabilities(data):
+    X, y = data
+    trees = ExtraTreesClassifier(10, random_state=0).fit(X, y)
+    scores = unbounded_scores_of(trees, X, y.shape[1])
+    np.testing.assert_allclose(expit(scores), np.clip(label_scores_of(trees, X), 1e-3, 1 - 1e-3))
+    bayes = BinaryRelevance(GaussianNB(), require_dense=[True, True]).fit(X, y)
+    assert np.abs(unbounded_scores_of(bayes, X)).max() > 1.0
+    machines = OneVsRestClassifier(SVC()).fit(X, y)
+    np.testing.assert_array_equal(unbounded_scores_of(machines, X), label_scores_of(machines, X))
