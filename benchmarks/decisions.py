@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
@@ -35,38 +34,23 @@ from skml_odm.metrics.labels import LABEL_MEASURES
 from skml_odm.study.evaluation import scaled
 
 from .data import load_raw
-from .papers.tables import bold, table
+from .decisions_page import SETS, page
 from .rivals import AT_DEFAULTS, RIVALS, tuned
 
 PAGE = Path(__file__).parents[1] / "docs" / "decisions.md"
 OUTCOMES = Path(__file__).parent / "outcomes" / "decisions.jsonl"
 
+PARTS = ("defaults", "published", "tuned")
 TEXT = ("enron", "genbase", "medical", "slashdot", "tmc2007-500", "yahoo-arts")
-SETS = (
-    *("birds", "emotions", "enron", "flags", "genbase", "image", "medical"),
-    *("plant-pseaac", "scene", "slashdot", "tmc2007-500", "yahoo-arts", "yeast"),
-)
 PUBLISHED = ("scene", "medical", "enron", "emotions", "yeast")
 MOST_ROWS = 2000
 
-HEADINGS = {
-    "hamming": "Hamming loss",
-    "micro-f1": "micro-F1",
-    "example-f1": "example-F1",
-    "subset-accuracy": "subset accuracy",
-    "macro-f1": "macro-F1",
-    "ranking-loss": "ranking loss",
-    "average-precision": "average precision",
-    "brier": "Brier score",
-    "log-loss": "log loss",
-}
-LOSSES = ("hamming", "ranking-loss", "brier", "log-loss")
 # log loss takes probabilities to be at least this, for trees vote for 0 and 1
 LEAST = 1e-3
 
 
 def add_arguments(parser):
-    parser.add_argument("part", nargs="?", choices=("tuned", "defaults", "published"))
+    parser.add_argument("part", nargs="?", choices=PARTS)
     parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--repeats", type=int, default=1, help="repeats of two folds")
     parser.add_argument("--jobs", type=int, default=1)
@@ -74,16 +58,19 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    parts = [arguments.part] if arguments.part else ["defaults", "published", "tuned"]
+    parts = [arguments.part] if arguments.part else PARTS
     tasks = [] if arguments.page_only else [t for part in parts for t in _tasks(part, arguments)]
-    missing = [task for task in tasks if task not in read_outcomes()]
+    known = read_outcomes()
+    missing = [task for task in tasks if task not in known]
     jobs = Parallel(n_jobs=arguments.jobs, return_as="generator_unordered")
     for task, outcome in jobs(delayed(evaluated)(task) for task in missing):
         OUTCOMES.parent.mkdir(exist_ok=True)
         with OUTCOMES.open("a") as file:
             file.write(json.dumps({"task": task, "outcome": outcome}) + "\n")
         print(*task, outcome["seconds"], flush=True)
-    PAGE.write_text("\n".join(page(read_outcomes())))
+    outcomes = read_outcomes()
+    if {task[0] for task in outcomes} == set(PARTS):
+        PAGE.write_text("\n".join(page(outcomes)))
 
 
 def read_outcomes():
@@ -203,68 +190,3 @@ def _of_probabilities(y, p):
         "brier": float(np.mean((p - y) ** 2)),
         "log-loss": float(-np.mean(np.log(np.where(y, safe, 1.0 - safe)))),
     }
-
-
-class Figures:
-    """Means over folds: values[variant][data set][measure]."""
-
-    def __init__(self, outcomes, part, scaling=None):
-        folds: dict = {}
-        for (of, name, scale, _, classifier), outcome in outcomes.items():
-            if of != part or (scaling is not None and scaling != (scale == "unit")):
-                continue
-            for kind in ("plain", "layer", "balanced"):
-                if kind in outcome:
-                    variant = classifier if kind == "plain" else f"{classifier} + {kind}"
-                    folds.setdefault(variant, {}).setdefault(name, []).append(outcome[kind])
-        self.values = {
-            variant: {
-                name: {m: np.mean([each[m] for each in found]) for m in found[0]}
-                for name, found in of_sets.items()
-            }
-            for variant, of_sets in folds.items()
-        }
-        counts = [set(of_sets) for of_sets in self.values.values()]
-        self.sets = [name for name in SETS if all(name in each for each in counts)]
-
-    def column(self, variant, measure):
-        """A value per data set; NaN where there is none."""
-        return np.array([self.values[variant][s].get(measure, np.nan) for s in self.sets])
-
-    def ranks(self, variants, measure):
-        """Average ranks over the data sets; NaN without values."""
-        columns = np.array([self.column(variant, measure) for variant in variants])
-        known = ~np.isnan(columns).any(axis=1)
-        ranks = np.full(len(variants), np.nan)
-        sign = 1.0 if measure in LOSSES else -1.0
-        ranks[known] = rankdata(sign * columns[known].round(4), axis=0).mean(axis=1)
-        return ranks
-
-    def rank_table(self, variants, measures):
-        columns = [self.ranks(variants, measure) for measure in measures]
-        rows = [
-            [variant, *(_best(c, i, "{:.2f}") for c in columns)]
-            for i, variant in enumerate(variants)
-        ]
-        return table(["average rank", *(HEADINGS[m] for m in measures)], rows)
-
-    def mean_table(self, variants, measures):
-        rows = []
-        means = {m: np.array([self.column(v, m).mean() for v in variants]) for m in measures}
-        for i, variant in enumerate(variants):
-            cells = [
-                _best(means[m] * (1.0 if m in LOSSES else -1.0), i, "{:.4f}", abs) for m in measures
-            ]
-            rows.append([variant, *cells])
-        return table(["mean over sets", *(HEADINGS[m] for m in measures)], rows)
-
-
-def _best(column, i, form, shown=lambda value: value):
-    if np.isnan(column[i]):
-        return "–"
-    return bold(form.format(shown(column[i])), column[i] <= np.nanmin(column) + 1e-9)
-
-
-def page(outcomes):
-    """The lines of docs/decisions.md."""
-    return []

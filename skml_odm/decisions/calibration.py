@@ -23,10 +23,10 @@ SAME = 1e-10
 # of their prior, where the slopes that all labels share have one of 1.
 OWN_SHARE = 0.3
 
-# Other labels' scores count for a label along so many of their principal directions at most. With
-# this many the log loss of unseen rows is 1 % smaller than with none on emotions, enron, medical,
-# scene and yeast, 4 % on a set where labels are functions of a class; with 64 it is the same.
-MOST_DIRECTIONS = 16
+# Other labels' scores count for a label along so many of their principal directions at most. The log
+# loss of unseen rows is 1 % smaller than with none on average over 13 data sets, 8 % where labels
+# are functions of a class; with 16 directions it is the same, and a fit takes twice as long.
+MOST_DIRECTIONS = 8
 
 # Log-odds of probabilities that a step function calls 0 or 1 end here.
 CERTAIN = logit(1.0 - 1e-6)
@@ -60,7 +60,7 @@ class ContextCalibration:
     mean_ : ndarray of shape (q,)
         Mean scores, scaled.
     directions_ : ndarray of shape (q, n_directions)
-        Principal directions of the scaled scores: all of them, 16 at most, none for one label.
+        Principal directions of the scaled scores: all of them, 8 at most, none for one label.
     """
 
     def fit(self, scores, indicator, sample_weight=None):
@@ -236,9 +236,10 @@ def _moments(curvature, scores, constant):
     q, n_constant = scores.shape[1], constant.shape[1]
     places = np.array([0, *range(2, n_constant + 1)])
     moments = np.empty((q, n_constant + 1, n_constant + 1))
-    products = (constant[:, :, None] * constant[:, None, :]).reshape(len(constant), -1)
-    among = (curvature.T @ products).reshape(q, n_constant, n_constant)
-    moments[:, places[:, None], places] = among
+    first, second = np.triu_indices(n_constant)
+    among = curvature.T @ (constant[:, first] * constant[:, second])
+    first, second = places[first], places[second]
+    moments[:, first, second] = moments[:, second, first] = among
     curvature = curvature * scores
     moments[:, 1, places] = moments[:, places, 1] = curvature.T @ constant
     moments[:, 1, 1] = np.einsum("il,il->l", curvature, scores)
@@ -252,8 +253,8 @@ def _newton_step(slope, moments, shared, own, penalty, own_penalty, g, v):
     H_vv = own.T @ moments @ own + own_penalty * np.eye(own.shape[1])
     H_gv = np.swapaxes(shared, 1, 2) @ moments @ own
     H_gg = (np.swapaxes(shared, 1, 2) @ moments @ shared).sum(axis=0) + np.diag(penalty)
-    through = np.linalg.solve(H_vv, np.swapaxes(H_gv, 1, 2))
-    alone = np.linalg.solve(H_vv, slope_v[:, :, None])[:, :, 0]
+    solved = np.linalg.solve(H_vv, np.dstack([slope_v, np.swapaxes(H_gv, 1, 2)]))
+    alone, through = solved[:, :, 0], solved[:, :, 1:]
     step_g = np.zeros(0)
     if len(g):
         reduced = H_gg - (H_gv @ through).sum(axis=0)
