@@ -6,11 +6,7 @@ from .definition import make_study
 
 
 def standard_study(data, *, folds=5, seed=0):
-    """MLODM against two classifiers of the host, all of them at fixed parameters.
-
-    The support vector machines of ``BinaryRelevance`` have the same kernel. Their C is the weight
-    of a row *and* label, MLODM's that of a row: as many times as much as there are labels, so that
-    a row weighs the same in both. All else is at the defaults.
+    """MLODM against two classifiers of the host, all of them at their defaults.
 
     Parameters
     ----------
@@ -22,10 +18,8 @@ def standard_study(data, *, folds=5, seed=0):
     -------
     Study
     """
-    machine = SVC()
-    weights = {one.name: {"C": one.Y.shape[1] * machine.C} for one in data}
     relevance = {
-        "classifier": {"estimator": "OneClassAllowed", "parameters": {"estimator": machine}},
+        "classifier": {"estimator": "OneClassAllowed", "parameters": {"estimator": SVC()}},
         "require_dense": [True, True],
     }
     return make_study(
@@ -34,7 +28,7 @@ def standard_study(data, *, folds=5, seed=0):
             "data": data,
             "protocol": {"folds": folds, "seed": seed},
             "classifiers": [
-                {"estimator": "MLODM", "on_data": weights},
+                {"estimator": "MLODM"},
                 {"estimator": "MLkNN"},
                 {
                     "name": "BinaryRelevance(SVC)",
