@@ -105,7 +105,7 @@ def evaluated(task):
     warnings.simplefilter("ignore")
     start = time.process_time()
     rival = (AT_DEFAULTS if part == "defaults" else RIVALS)[classifier]
-    X_train, y_train, X_test, y_test = _split(part, name, scaling, fold)
+    X_train, y_train, X_test, y_test = outer_split(part, name, scaling, fold)
     if rival.dense:
         X_train, X_test = as_dense(X_train), as_dense(X_test)
     outcome = {}
@@ -122,7 +122,8 @@ def evaluated(task):
     return task, outcome
 
 
-def _split(part, name, scaling, fold):
+def outer_split(part, name, scaling, fold):
+    """Training and test rows, scaled, with their labels."""
     X, Y, *parts = load_raw(name)
     if part == "published":
         train, test = parts

@@ -8,24 +8,30 @@ smallest one; printed is the mean of these ratios over the data sets.
 kernel of MLODM. A random split (70 : 30) of at most 700 rows of the training parts, with features
 in [0, 1], and another with standardised ones (tf-idf for text), all else at the defaults. Printed
 are ranks among an estimator's variants, from 0 (the best in every split) to 1, averaged over splits
-of the sets that chose the defaults, and of others that confirm them.
+of the sets that chose the defaults, and of others that confirm them. ``rules``: which labels MLODM
+predicts at its defaults, on the data sets and folds of ``python -m benchmarks decisions defaults``,
+which has to be run before: means, and ranks among the other classifiers there.
 """
 
 import itertools
 
 import numpy as np
+from scipy.special import logit
 from scipy.stats import rankdata
 
 from skml_odm import CSRL, M3L, MLODM, PMLODM, RankLSVM, RankSVM, RankSVMz
+from skml_odm.decisions.rules import AtLeastOne, CommonCut, FixedCut
 from skml_odm.features.kernels import make_kernel
 from skml_odm.metrics import ranking_loss
-from skml_odm.metrics.labels import LABEL_MEASURES
+from skml_odm.metrics.labels import LABEL_MEASURES, subset_accuracy
 from skml_odm.study.evaluation import scaled
 
 from .data import load_as_in_paper, load_raw, random_split
-from .decisions import second_scaling
-from .papers.results import figures
-from .papers.tables import table
+from .decisions import outer_split, read_outcomes, second_scaling
+from .decisions_page import HEADINGS, SETS, Figures
+from .papers.results import figures as paper_figures
+from .papers.tables import bold, table
+from .rivals import AT_DEFAULTS
 from .search import path_search
 
 THETA = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7)
@@ -51,19 +57,23 @@ WIDTHS = (0.25, 0.5, 1.0, 2.0)
 
 
 def add_arguments(parser):
-    parser.add_argument("part", choices=("margins", "decisions", "widths"), help="which defaults")
+    parser.add_argument(
+        "part", choices=("margins", "decisions", "widths", "rules"), help="which defaults"
+    )
 
 
 def run(arguments):
     if arguments.part == "margins":
         show_margins()
+    elif arguments.part == "rules":
+        show_rules()
     else:
         show_ranks({"decisions": decisions, "widths": widths}[arguments.part])
 
 
 def show_margins():
     ratios = []
-    for name in figures("000"):
+    for name in paper_figures("000"):
         split = load_as_in_paper(name)
         search = path_search({"theta": THETA, "mu": MU}, 2, refit=False)
         search.fit(split.X_train, split.y_train.astype(int))
@@ -137,3 +147,46 @@ def _losses(model, X, Y):
 def _relative_ranks(losses):
     """Ranks of the rows in every column, from 0 to 1."""
     return (rankdata(losses, axis=0) - 1.0) / (len(losses) - 1.0)
+
+
+def rules():
+    """Rules for calibrated log-odds, by what they do."""
+    best = {
+        f"best label above {share}": AtLeastOne(FixedCut(), subset_accuracy, logit(share))
+        for share in (0.45, 0.4, 0.35, 0.3, 0.25)
+    }
+    return {
+        "p > ½": FixedCut(),
+        **best,
+        "best label, always": AtLeastOne(FixedCut(), subset_accuracy),
+        "cut for micro-F1": CommonCut(),
+    }
+
+
+def show_rules():
+    outcomes = read_outcomes()
+    for name, scaling, fold in itertools.product(SETS, (0, 1), (0, 1)):
+        scaling = ("unit", second_scaling(name))[scaling]
+        X, y, X_test, y_test = outer_split("defaults", name, scaling, fold)
+        model = MLODM()
+        prepared = model.prepare(X, y)
+        result = model.solve(prepared)
+        unseen = model.unseen_scores(prepared, result)
+        calibrated = model.keep(prepared, result).threshold_
+        values, new = (calibrated.values(s) for s in (unseen, model.label_scores(X_test)))
+        for rule_name, rule in rules().items():
+            cut = rule.fit(values, y.astype(bool), np.ones(len(y))).cut(new)
+            predicted = (new > cut) & y.any(axis=0)
+            of_labels = {m: measure(y_test, predicted) for m, measure in LABEL_MEASURES.items()}
+            outcomes["defaults", name, scaling, fold, rule_name] = {"plain": of_labels}
+    figures = Figures(outcomes, "defaults")
+    others = [name for name in AT_DEFAULTS if name != "MLODM"]
+    rows = []
+    for name in rules():
+        cells = []
+        for measure in LABEL_MEASURES:
+            rank, *theirs = figures.ranks([name, *others], measure)
+            mean = figures.column(name, measure).mean()
+            cells.append(f"{mean:.4f} ({bold(f'{rank:.2f}', rank < min(theirs))})")
+        rows.append([name, *cells])
+    print("\n".join(table(["rule", *(HEADINGS[m] for m in LABEL_MEASURES)], rows)))

@@ -39,7 +39,7 @@ class CSRL(RowLossRanker):
     Parameters
     ----------
     beta : float, default=...
-        Weight of the regulariser against the loss; positive.
+        Weight of the regulariser against the loss; positive. Search this first: 1, ¼ and 1/16.
     covariance : None, "learn" or array-like, default=...
         Covariance R of the label models: the identity, learned, or given as a positive
         semidefinite matrix of shape (n_labels + 1, n_labels + 1), the dummy last. A matrix of
