@@ -33,7 +33,7 @@ FEWEST_ROWS = 100  # in a stretch, and outside of it
 SHIFTS = (-3, -2, -1, 1, 2, 3)
 FEWEST_COLUMNS = 5
 DIFFERENT = 4.0  # z of a column that is not the same label
-SHARE = 0.8  # of the columns that differ without the shift agree better with it
+MOST_OF_THEM = 0.8  # of the columns that differ without the shift agree better with it
 EXPLAINED = 0.25  # what the shift may leave of the sum of z²
 MOST_SUSPECTS = 10
 CERTAIN = 4.0  # standard errors
@@ -173,7 +173,7 @@ def _explains(plain, shifted):
     differ = plain > DIFFERENT
     return (
         differ.sum() >= FEWEST_COLUMNS
-        and np.mean(shifted[differ] <= 0.5 * plain[differ]) >= SHARE
+        and np.mean(shifted[differ] <= 0.5 * plain[differ]) >= MOST_OF_THEM
         and np.sum(shifted**2) <= EXPLAINED * np.sum(plain**2)
     )
 

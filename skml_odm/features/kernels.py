@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import row_norms
 
+from ..utils.numbers import EPSILON, TINY
 from ..utils.parallel import interruptible
 from ..utils.validation import canonical, check_choice, check_real
 from ..utils.warn import warn_user
@@ -28,7 +29,6 @@ PARAMETERS = {
 # Rows handled by one compiled or BLAS call, so that Ctrl-C is noticed soon.
 ROWS_PER_CALL = 256
 
-DOUBLE_PRECISION = np.finfo(np.float64).eps
 
 # Entries of X copied at a time: 4 MB in double precision.
 ENTRIES_PER_BLOCK = 2**19
@@ -237,7 +237,7 @@ def check_distances(squared_norms, gamma):
     """Raise if rounding may spoil a Gaussian kernel of rows with these squared norms."""
     largest = squared_norms.max(initial=0.0)
     # the negation catches NaN as well
-    if not gamma * largest * DOUBLE_PRECISION <= LOST_DISTANCE:
+    if not gamma * largest * EPSILON <= LOST_DISTANCE:
         raise KernelPrecisionError(
             f"squared distances of rows with squared norms up to {largest:.3g} are lost in "
             f"rounding at gamma={gamma:.3g}"
@@ -256,7 +256,7 @@ def _check_symmetric(K):
             )
 
 
-def semidefinite_part(K, precision=DOUBLE_PRECISION):
+def semidefinite_part(K, precision=EPSILON):
     """Return (K, None) for a positive semidefinite K, else its positive part and eigenvectors.
 
     No convex problem stands behind an indefinite kernel. The nearest semidefinite matrix
@@ -271,8 +271,8 @@ def semidefinite_part(K, precision=DOUBLE_PRECISION):
         Relative precision of K's entries: negative eigenvalues within it are rounding, and are
         removed without a word.
     """
-    trace = max(np.abs(np.diagonal(K)).sum(), np.finfo(float).tiny)
-    tolerance = 10 * DOUBLE_PRECISION * trace
+    trace = max(np.abs(np.diagonal(K)).sum(), TINY)
+    tolerance = 10 * EPSILON * trace
     if _has_cholesky(K, tolerance):
         return K, None
     values, vectors = interruptible(np.linalg.eigh, K)

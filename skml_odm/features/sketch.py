@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
+from ..utils.numbers import TINY
+
 # Products with K that turn a random subspace, and steps of Lanczos' method.
 N_POWERS = 2
 N_STEPS = 8
@@ -45,14 +47,14 @@ class Sketch:
             subspace = np.linalg.qr(operator.product(subspace))[0]
         image = operator.product(subspace)
         values, vectors = np.linalg.eigh(subspace.T @ image)
-        kept = values > SMALLEST * max(values[-1], np.finfo(float).tiny)
+        kept = values > SMALLEST * max(values[-1], TINY)
         self.features = (image @ vectors[:, kept]) / np.sqrt(values[kept])
 
         def remaining(v: np.ndarray) -> np.ndarray:
             return operator.product(v) - self.features @ (self.features.T @ v)
 
         # differences of products with K have the digits for no smaller λ
-        least = 1e-5 * max(values[-1], np.finfo(float).tiny)
+        least = 1e-5 * max(values[-1], TINY)
         self.rest = max(upper_bound(remaining, rng.normal(size=(m, 1))), least)
 
 

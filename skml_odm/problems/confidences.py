@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from ..utils.numbers import WORK_PER_CALL
 from ._confidence_loss import ConfidenceRows
-from .pairs import PAIRS_PER_CALL, Modes, chunks
+from .pairs import Modes, chunks
 
 
 class ConfidenceLoss:
@@ -46,7 +47,7 @@ class ConfidenceLoss:
             mu=self.mu,
         )
         n_pairs = np.cumsum(n_positive.astype(np.int64) * self.shape[1])
-        self.calls = [(rows.start, rows.stop) for rows in chunks(n_pairs, PAIRS_PER_CALL)]
+        self.calls = [(rows.start, rows.stop) for rows in chunks(n_pairs, WORK_PER_CALL)]
 
     @property
     def at_zero(self):

@@ -10,9 +10,6 @@ import numpy as np
 from ._block import proximal_points
 from ._pair_loss import Pairs
 
-# A compiled call handles about this many label pairs, so that Ctrl-C is noticed soon.
-PAIRS_PER_CALL = 50_000_000
-
 # Beyond this many labels the average Hessian is used without its off-diagonal part.
 MAX_COUPLED_LABELS = 200
 

@@ -18,13 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from ..utils.numbers import TINY
 from ._binary_rows import BinaryRows
 from ._covariance_rows import CovarianceRows
 from ._separation import SeparationRows, project_rows
 from .covariance import ROUNDING
 from .pairs import Modes
-
-TINY = np.finfo(np.float64).tiny
 
 
 class RowValues(NamedTuple):

@@ -16,7 +16,7 @@ import numpy as np
 from .pairs import PairCurvature, PairLoss
 
 # The weight of a side's pairs with label 0, where those of a row's labels have the weight 1.
-SHARE = 0.5
+ZERO_PAIR_WEIGHT = 0.5
 
 
 class ZeroLabelLoss(PairLoss):
@@ -42,7 +42,7 @@ class ZeroLabelLoss(PairLoss):
         n_relevant = indicator.sum(axis=1)
         self.n_zero_pairs = np.column_stack([n_relevant, q - n_relevant])
         weight = np.full(m, C) if sample_weight is None else C * sample_weight
-        self.zero_weight = SHARE * weight[:, None] / np.maximum(self.n_zero_pairs, 1)
+        self.zero_weight = ZERO_PAIR_WEIGHT * weight[:, None] / np.maximum(self.n_zero_pairs, 1)
         wide = np.pad(indicator, ((0, 0), (0, 1)))
         others = np.arange(q + 1) < q
         super().__init__(wide, C, theta, mu, sample_weight, involved=others)

@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ..utils.numbers import EPSILON
 from .result import ROUNDING
-
-EPSILON = np.finfo(np.float64).eps
 
 
 def accepted(result: Any, operator: Any, at_zero: float, *, tol: float, **of_zero: Any) -> Any:

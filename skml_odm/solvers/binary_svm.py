@@ -21,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
 from ..features.operators import ChunkedOperator
+from ..utils.numbers import EPSILON, WORK_PER_CALL
 from ._binary_svm import CoordinateSteps
 from .result import EXACT_ROWS, Result, Trace, relative_gap
 
@@ -32,8 +33,6 @@ BLOCK = 1500
 # Coordinate steps per row after which coefficients inside their bounds, if these are few, are
 # moved together: one by one they creep where the kernel has low rank.
 STEPS_PER_ROW = 20
-# Entries of K read by one compiled call, so that Ctrl-C is noticed soon.
-ENTRIES_PER_CALL = 100_000_000
 # Iterations after which LIBSVM and LIBLINEAR are stuck and leave the rest to the steps here.
 START_ITERATIONS = 100
 # Relative size of what sums and products in double precision may lose.
@@ -169,7 +168,7 @@ class _Label:
             rows, block = self._block(scores, a)
             part, part_scores = a[rows].copy(), scores[rows].copy()
             n = len(part)
-            limit = max(1, min(STEPS_PER_ROW * n, ENTRIES_PER_CALL // (3 * n), budget - steps))
+            limit = max(1, min(STEPS_PER_ROW * n, WORK_PER_CALL // n, budget - steps))
             taken = block.descend(part, part_scores, violation, limit)
             steps += taken
             settled = taken < limit and violation <= finest
@@ -322,7 +321,7 @@ def from_liblinear(operator, sign, cost, tol, max_iter, random_state=None):
     for each row, of a size whose square is lost in rounding, changes nothing but has the row's
     coefficient as its weight.
     """
-    mark = np.finfo(float).eps ** 0.75
+    mark = EPSILON**0.75
     m = len(sign)
     rows = np.flatnonzero(cost)
     a = np.zeros(m)

@@ -20,9 +20,9 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from ..utils.numbers import TINY
 from ..utils.parallel import interruptible
 from . import _circulation
-from .result import TINY
 
 # Primal and dual value may differ by this much, relative to all costs together; so may what flows
 # into a label and out of it, relative to all capacities.

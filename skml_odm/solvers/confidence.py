@@ -17,10 +17,10 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ..problems.pairs import PAIRS_PER_CALL, chunks
+from ..problems.pairs import chunks
+from ..utils.numbers import TINY, WORK_PER_CALL
 from ..utils.parallel import interruptible
 from ._confidence import RowSolver
-from .result import TINY
 
 
 class Confidences(NamedTuple):
@@ -109,7 +109,7 @@ class Programs:
         """Write confidences and objectives of all rows, NaN for those without a proof."""
         n = self.candidates.sum(axis=1)
         solver = RowSolver(n.max(initial=0))
-        for rows in chunks(np.cumsum(n * self.candidates.shape[1] + n**3), PAIRS_PER_CALL):
+        for rows in chunks(np.cumsum(n * self.candidates.shape[1] + n**3), WORK_PER_CALL):
             solver.solve_rows(
                 self.scores[rows],
                 self.candidates[rows].view(np.uint8),

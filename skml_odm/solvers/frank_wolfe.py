@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..utils.numbers import TINY
 from . import _frank_wolfe
 from .iteration import Step, finish
-from .result import TINY, Result, Trace, relative_gap
+from .result import Result, Trace, relative_gap
 
 # Everything is computed anew after as many steps as there are scores, m·q, but at least this many:
 # where scores are few, a thousand steps take as long as that.

@@ -25,11 +25,10 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve, get_blas_funcs
 
 from ..features.kernels import row_slices, rows_times, squared_norms
+from ..utils.numbers import EPSILON, WORK_PER_CALL
 from ._multiclass_sweeps import sweep_dense, sweep_panel, sweep_sparse
 from .sweeps import panels
 
-# Multiplications done by one compiled call, about, so that Ctrl-C is noticed soon.
-WORK_PER_CALL = 50_000_000
 # Features, and entries of all classes' blocks, at most, for which conjugate gradients have a
 # preconditioner: to factor larger ones takes longer than the steps that it saves.
 MOST_FEATURES = 1500
@@ -234,6 +233,6 @@ def explicit_features(operator):
     """Features Φ with K = ΦΦᵀ, few if K has low rank, and what turns weights into coefficients."""
     values, vectors = np.linalg.eigh(operator.matrix.astype(np.float64, copy=False))
     # what is smaller is rounding
-    kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
+    kept = values > len(values) * EPSILON * values[-1]
     root = np.sqrt(values[kept])
     return np.ascontiguousarray(vectors[:, kept] * root), vectors[:, kept] / root

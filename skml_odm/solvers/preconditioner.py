@@ -14,6 +14,7 @@ of X then sum to zero like those of R, so those of the approximation are made to
 import numpy as np
 
 from ..features.sketch import Sketch
+from ..utils.numbers import TINY
 
 
 class SketchPreconditioner:
@@ -37,7 +38,7 @@ class SketchPreconditioner:
     def __init__(self, sketch: Sketch, diagonal: np.ndarray, zero_sums: bool) -> None:
         self.features = sketch.features
         self.zero_sums = zero_sums
-        self.curvature = max(diagonal.mean(axis=0).max(), np.finfo(float).tiny)
+        self.curvature = max(diagonal.mean(axis=0).max(), TINY)
         self.weights = diagonal / (1.0 + sketch.rest * diagonal)
         rank = self.features.shape[1]
         self.inverses = np.empty((diagonal.shape[1], rank, rank))

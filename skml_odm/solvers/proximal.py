@@ -26,7 +26,7 @@ MOST_STEPS = 30
 
 # A round ends when what Newton's method can still gain is below this share of how far, in the
 # proximal term, the round has come.
-SHARE = 0.1
+ROUND_SHARE = 0.1
 
 # Rounds at most that bring neither the gap nor the primal value down by a tenth.
 MAX_IDLE = 30
@@ -98,7 +98,7 @@ def newton_round(operator, direction, smooth, A, F, best, tol):
         R -= A
         KR = operator.product(R)
         left = 0.5 * np.vdot(R, KR)
-        target = SHARE * max(smooth.distance(), tol * best.primal * SHARE)
+        target = ROUND_SHARE * max(smooth.distance(), tol * best.primal * ROUND_SHARE)
         if left <= target and steps > 0:
             break
         forcing = min(0.3, max(0.01, (target / left) ** 0.5)) if left > 0.0 else 0.3

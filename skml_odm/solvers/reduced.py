@@ -8,6 +8,7 @@ needed. Neighbours have nearly the same pairs at work, so that one Newton step i
 
 import numpy as np
 
+from ..utils.numbers import TINY
 from .newton import residual, step_length
 from .result import ROUNDING
 
@@ -40,7 +41,7 @@ def best_combination(loss, solutions):
 
 def _solve(matrix, right):
     """Solve with a positive semidefinite matrix; nothing in directions lost in rounding."""
-    scale = np.sqrt(np.maximum(matrix.diagonal(), np.finfo(float).tiny))
+    scale = np.sqrt(np.maximum(matrix.diagonal(), TINY))
     values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
     keep = values > ROUNDING * values[-1]
     vectors = vectors[:, keep]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-TINY = float(np.finfo(np.float64).tiny)
+from ..utils.numbers import TINY
 
 # Sums over rows that differ by less, relatively, are the same but for rounding.
 ROUNDING = 1e-12

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..utils.numbers import TINY
 from .iteration import Step
-from .result import TINY, Trace
+from .result import Trace
 
 # Rows of a kernel matrix that are handled with one product.
 PANEL_ROWS = 96

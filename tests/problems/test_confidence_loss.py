@@ -152,7 +152,7 @@ def test_rows_without_pairs_add_nothing():
 def test_result_does_not_depend_on_chunks(monkeypatch, pairs_per_call):
     _, P, weight, parameters, scores = random_case(4)
     whole = ConfidenceLoss(P, weight, **parameters)
-    monkeypatch.setattr(losses, "PAIRS_PER_CALL", pairs_per_call)
+    monkeypatch.setattr(losses, "WORK_PER_CALL", pairs_per_call)
     cut = ConfidenceLoss(P, weight, **parameters)
     assert len(whole.calls) == 1 and len(cut.calls) > 2
     for found, expected in zip(cut.evaluate(scores), whole.evaluate(scores), strict=True):

@@ -250,7 +250,7 @@ def test_compiled_calls_are_short(monkeypatch):
             super().solve_rows(*arguments)
 
     monkeypatch.setattr(module, "RowSolver", Counted)
-    monkeypatch.setattr(module, "PAIRS_PER_CALL", 5_000)
+    monkeypatch.setattr(module, "WORK_PER_CALL", 5_000)
     found = confidences(*data)
     assert sum(calls) == 200
     assert len(calls) > 10
