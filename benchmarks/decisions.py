@@ -27,6 +27,7 @@ from skml_odm.decisions.scores import (
     as_dense,
     label_scores_of,
     labels_of,
+    probabilities_of,
     unbounded_scores_of,
 )
 from skml_odm.metrics import average_precision, ranking_loss
@@ -142,16 +143,8 @@ def _plain(model, X, y):
     with contextlib.suppress(NoScoresError):
         values |= _of_scores(y, label_scores_of(model, X, q))
     if hasattr(model, "predict_proba"):
-        hidden = _ProbabilitiesOnly(model)
-        values |= _of_probabilities(y, label_scores_of(hidden, X, q))
+        values |= _of_probabilities(y, probabilities_of(model, X, q))
     return values
-
-
-class _ProbabilitiesOnly:
-    """A fitted classifier that only has probabilities to score labels with."""
-
-    def __init__(self, model):
-        self.predict_proba, self.classes_ = model.predict_proba, getattr(model, "classes_", None)
 
 
 def _with_layer(model, X, y, X_test, y_test):

@@ -3,9 +3,9 @@
 import numbers
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
+from .decisions.scores import probabilities_of
 from .metrics.labels import LABEL_MEASURES
 from .utils.validation import Target, check_choice, check_real
 
@@ -337,7 +337,7 @@ def plot_reliability(estimator, X, y, n_bins=10, ax=None):
     matplotlib Axes
     """
     check_real("n_bins", n_bins, 2, integer=True)
-    relevant, probability = _cells(estimator, X, y)
+    relevant, probability = (cells.ravel() for cells in _cells(estimator, X, y))
     order = np.argsort(probability, kind="stable")
     relevant, probability = relevant[order], probability[order]
     found = np.cumsum(relevant)
@@ -376,8 +376,6 @@ def plot_cuts(estimator, X, y, measures=("hamming", "micro-f1", "example-f1"), a
     for measure in measures:
         check_choice("measures", measure, tuple(LABEL_MEASURES))
     relevant, probability = _cells(estimator, X, y)
-    shape = len(relevant) // estimator.n_labels_, estimator.n_labels_
-    relevant, probability = relevant.reshape(shape), probability.reshape(shape)
     cuts = np.linspace(0.01, 0.99, 99)
     ax = _axes(ax, SMALL)
     for i, measure in enumerate(measures):
@@ -390,18 +388,14 @@ def plot_cuts(estimator, X, y, measures=("hamming", "micro-f1", "example-f1"), a
 
 
 def _cells(estimator, X, y):
-    """Whether labels are relevant, and their predicted probabilities, one after another."""
+    """Whether labels are relevant, and their predicted probabilities."""
     if not hasattr(estimator, "predict_proba"):
         raise TypeError(
             "estimator must have predict_proba, as LabelDecisionCV and estimators with "
             f"threshold='calibrated' do; got {type(estimator).__name__}."
         )
     relevant = Target(y).indicator
-    probability = estimator.predict_proba(X)
-    probability = probability.toarray() if sparse.issparse(probability) else probability
-    # of a single label there are those of both classes
-    probability = probability[:, -relevant.shape[1] :]
-    return relevant.ravel(), np.asarray(probability).ravel()
+    return relevant, probabilities_of(estimator, X, relevant.shape[1])
 
 
 def _axes(ax, size):

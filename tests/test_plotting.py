@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skml_odm import MLODM, PathSearchCV
 from skml_odm.metrics import average_precision_scorer, ranking_loss_scorer
@@ -137,6 +140,16 @@ def test_cuts_show_the_measures(calibrated):
     expected = [np.mean((model.predict_proba(X) > cut) != Y) for cut in cuts]
     np.testing.assert_allclose(values, expected)
     pyplot.close(ax.figure)
+
+
+@pytest.mark.parametrize(
+    "other", [make_pipeline(StandardScaler(), MLODM()), RandomForestClassifier(10, random_state=0)]
+)
+def test_pictures_of_any_classifier_with_probabilities(calibrated, other):
+    _, X, Y = calibrated
+    other.fit(X, Y)
+    for plot in (plot_cuts, plot_reliability):
+        pyplot.close(plot(other, X, Y).figure)
 
 
 def test_pictures_of_probabilities_need_some(calibrated):

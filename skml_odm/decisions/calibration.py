@@ -65,7 +65,7 @@ class ContextCalibration:
 
     def fit(self, scores, indicator, sample_weight=None):
         weight = np.ones(len(scores)) if sample_weight is None else sample_weight
-        self.scale_ = _spread(scores[weight > 0], axis=None)
+        self.scale_ = _spread(scores, weight, axis=None)
         scaled = scores / self.scale_
         self.mean_ = np.average(scaled, axis=0, weights=weight)
         self.directions_ = _principal_directions(scaled - self.mean_, weight)
@@ -119,7 +119,7 @@ class PerLabelCalibration:
 
     def fit(self, scores, indicator, sample_weight=None):
         weight = np.ones(len(scores)) if sample_weight is None else sample_weight
-        scale = _spread(scores[weight > 0], axis=0)
+        scale = _spread(scores, weight, axis=0)
         n_with, n_without = weight @ indicator, weight @ ~indicator
         target = np.where(indicator, (n_with + 1.0) / (n_with + 2.0), 1.0 / (n_without + 2.0))
         q = scores.shape[1]
@@ -156,9 +156,13 @@ class IsotonicCalibration:
             return np.clip(logit(found), -CERTAIN, CERTAIN)
 
 
-def _spread(scores, axis):
+def _spread(scores, weight, axis):
     """The standard deviation of scores, or their size where they differ by rounding only."""
-    spread, size = np.std(scores, axis=axis), np.abs(scores).max(axis=axis)
+    scores, weight = scores[weight > 0], weight[weight > 0]
+    cells = np.broadcast_to(weight[:, None], scores.shape)
+    away = scores - np.average(scores, axis=axis, weights=cells)
+    spread = np.sqrt(np.average(away**2, axis=axis, weights=cells))
+    size = np.abs(scores).max(axis=axis)
     return np.where(spread > SAME * size, spread, np.where(size > 0.0, size, 1.0))
 
 

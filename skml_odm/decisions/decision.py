@@ -21,6 +21,10 @@ def check_calibration(name, value):
         check_choice(name, value, tuple(CALIBRATIONS), or_else="None")
 
 
+# Parts of the rows that are calibrated by the others where there are no folds.
+FEW_PARTS = 5
+
+
 class LabelDecision:
     """Probabilities and labels from scores, fitted to scores of rows that the model has not seen.
 
@@ -50,17 +54,37 @@ class LabelDecision:
     def __init__(self, measure="balanced", calibration="context", guarantee=None):
         self.measure, self.calibration, self.guarantee = measure, calibration, guarantee
 
-    def fit(self, scores, indicator, sample_weight=None, margin=1.0):
-        self.calibration_ = None
-        if self.calibration is not None:
-            calibration = CALIBRATIONS[self.calibration]()
-            self.calibration_ = calibration.fit(scores, indicator, sample_weight)
-        return self.fit_rule(scores, indicator, sample_weight)
+    def fit(self, scores, indicator, sample_weight=None, margin=1.0, parts=None):
+        """Fit calibration and rule.
 
-    def fit_rule(self, scores, indicator, sample_weight=None):
-        """Fit the rule alone, with the calibration that there is."""
+        ``parts`` has the fold of each row. A guarantee needs values that do not depend on the
+        labels of their row: those of each fold are then calibrated by the other folds.
+        """
+        self.calibration_ = self._calibrate(scores, indicator, sample_weight)
+        if self.guarantee is None or self.calibration is None:
+            return self.fit_rule(self.values(scores), indicator, sample_weight)
+        if parts is None or (parts == parts[0]).all():
+            parts = np.arange(len(scores)) % FEW_PARTS
+        values = np.empty_like(scores)
         weight = np.ones(len(scores)) if sample_weight is None else sample_weight
-        self.rule_ = self._make_rule().fit(self.values(scores), indicator, weight)
+        for part in np.unique(parts):
+            new = parts == part
+            # a single row, or one with all the weight, has nothing else to be calibrated by
+            others = ~new if weight[~new].any() else new
+            calibration = self._calibrate(scores[others], indicator[others], weight[others])
+            values[new] = calibration.log_odds(scores[new])
+        return self.fit_rule(values, indicator, sample_weight)
+
+    def _calibrate(self, scores, indicator, sample_weight):
+        """The fitted calibration, None without."""
+        if self.calibration is None:
+            return None
+        return CALIBRATIONS[self.calibration]().fit(scores, indicator, sample_weight)
+
+    def fit_rule(self, values, indicator, sample_weight=None):
+        """Fit the rule alone, to values of the calibration that there is."""
+        weight = np.ones(len(values)) if sample_weight is None else sample_weight
+        self.rule_ = self._make_rule().fit(values, indicator, weight)
         return self
 
     def _make_rule(self):

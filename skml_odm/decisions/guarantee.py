@@ -8,7 +8,7 @@ the cut t that predicts most (or least) with ::
     (Σ_i L_i(t) + 1) / (n + 1) ≤ α
 
 has an expected loss of at most α on the new row. There is always such a cut, for predicting all
-labels (or none) costs nothing.
+labels (or none) costs nothing. A row of weight s counts s / max s, in the sum and in n.
 """
 
 import numpy as np
@@ -67,24 +67,31 @@ class GuaranteedCut:
         if self.measure == "precision":
             loss = np.maximum.accumulate(np.where(last, loss, 0.0), axis=1)
         steps = _differences(np.column_stack([before, np.where(last, loss, np.nan)]))
-        # weights count rows: on average one
-        share = weight / weight.mean()
+        share = weight / weight.max()
         places = np.argsort(-ranked, axis=None, kind="stable")
         cuts = ranked.ravel()[places]
         total = share @ before + np.cumsum((share[:, None] * steps).ravel()[places])
-        allowed = (1.0 - self.share) * (n + 1) - 1.0 + 1e-9
+        allowed = (1.0 - self.share) * (share.sum() + 1.0) - 1.0 + 1e-9
         distinct = np.flatnonzero(np.diff(cuts, append=-np.inf) != 0.0)
         fits = total[distinct] <= allowed
         if self.measure == "recall":
             # the highest cut below which nothing more is needed
             first = np.flatnonzero(fits)
-            self.value = -np.inf if not len(first) else _below(cuts, distinct, first[0])
+            if share @ before <= allowed:
+                self.value = np.inf
+            else:
+                self.value = -np.inf if not len(first) else _below(cuts, distinct, first[0])
         else:
             usable = np.flatnonzero(np.logical_and.accumulate(fits))
             self.value = np.inf if not len(usable) else _below(cuts, distinct, usable[-1])
         return self
 
     def cut(self, values):
+        # finite, so that decisions rank labels even where all are predicted, or none
+        if self.value == np.inf:
+            return values.max(axis=1, keepdims=True)
+        if self.value == -np.inf:
+            return values.min(axis=1, keepdims=True) - 1.0
         return self.value
 
 

@@ -67,6 +67,10 @@ class CommonCut:
         # half way to the next one, and below all
         cuts = np.concatenate([[cuts[0] - 1.0], 0.5 * (cuts[1:] + cuts[:-1]), cuts[-1:]])
         gains = [self.gain(indicator, values > cut) for cut in cuts]
+        if np.ndim(gains) > 1:
+            raise ValueError(
+                f"measure must return a number; got an array of shape {np.shape(gains[0])}."
+            )
         return float(cuts[np.argmax(gains)])
 
     def cut(self, values):
@@ -151,15 +155,17 @@ class MostLikelyLabels:
 
 
 class TrueNumber:
-    """One cut that predicts as many labels as there are."""
+    """The cut that predicts as many labels as there are, or as nearly as ties allow."""
 
     def fit(self, values, indicator, weight):
         order = np.argsort(-values, axis=None, kind="stable")
         cells = np.broadcast_to(weight[:, None], values.shape).ravel()[order]
-        number = np.searchsorted(np.cumsum(cells), (weight @ indicator).sum() - 1e-9)
         ranked = values.ravel()[order]
         padded = np.concatenate([[ranked[0] + 2.0], ranked, [ranked[-1] - 2.0]])
-        number = number + 1 if indicator[weight > 0].any() else 0
+        missing = np.abs(np.concatenate([[0.0], np.cumsum(cells)]) - (weight @ indicator).sum())
+        # no cut between equal values
+        missing[padded[:-1] == padded[1:]] = np.inf
+        number = missing.argmin()
         self.value = float(0.5 * (padded[number] + padded[number + 1]))
         return self
 

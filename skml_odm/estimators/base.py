@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from skmultilearn.base import MLClassifierBase
@@ -301,6 +302,10 @@ class KernelLabelRanker(KernelModel, LabelRanker):
             probabilities of both classes.
         """
         scores = self.label_scores(X)
+        if not hasattr(self.threshold_, "probabilities"):
+            raise NotFittedError(
+                "threshold was set to 'calibrated' after fit: call fit again for probabilities."
+            )
         return self._probabilities(self.threshold_, scores)
 
     def _labels_to_cut(self, prepared):

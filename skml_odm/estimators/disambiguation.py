@@ -86,7 +86,7 @@ def unseen_scores(train, confidences, candidates, C, n_folds, rng):
 
 
 def scores_without_folds(train, confidences, weight, candidates, start, folds):
-    """Scores of every row by a model trained without its fold; see :mod:`.unseen`."""
+    """Scores of every row by a model trained without its fold, whose rows have the weight zero."""
     scores = np.empty_like(confidences)
     for fold in folds:
         kept, coefficients = weight.copy(), start.copy()

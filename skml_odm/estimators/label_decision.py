@@ -5,7 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy import sparse
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags, indexable
@@ -96,7 +98,8 @@ class LabelDecisionCV(LabelRanker):
     measures_ : dict of dict
         ``measures_[decision][measure]``: what each decision, fitted to the other folds, is worth
         on a fold; "estimator" is what the classifier itself predicts. "hamming" is a loss,
-        "cardinality" the mean number of predicted labels.
+        "cardinality" the mean number of predicted labels. Rows of weight 0 are left out, all others
+        count alike.
     classes_ : ndarray
         Label numbers, or the class values of a one-dimensional y.
     n_labels_ : int
@@ -191,12 +194,15 @@ class LabelDecisionCV(LabelRanker):
         rows, parts, scores, predicted = self._held_out(X, y, weight, folds, target)
         self.estimator_ = _fitted(self.estimator, X, y, weight)
         self._remember(target, weight)
+        if self.guarantee is not None or isinstance(self.estimator, FrozenEstimator):
+            # labels without a row here may be predicted: others may have them
+            self._unseen = self._unseen[:0]
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         indicator = target.indicator[rows]
         weight = None if weight is None else weight[rows]
-        self.decision_ = self._new_decision().fit(scores, indicator, weight)
+        self.decision_ = self._new_decision().fit(scores, indicator, weight, parts=parts)
         self.measures_ = self._measured(scores, indicator, weight, parts, predicted)
         return self
 
@@ -265,16 +271,27 @@ class LabelDecisionCV(LabelRanker):
         """Rows, their folds, scores, and what the classifier predicts for them."""
         work = delayed(_scores_and_labels)
         found = Parallel(n_jobs=self.n_jobs)(
-            work(self.estimator, X, y, sample_weight, train, test, target.indicator.shape[1])
+            work(self.estimator, X, y, target.indicator, sample_weight, train, test)
             for train, test in folds
         )
-        rows = [np.arange(len(target))[test] for _, test in folds]
-        parts = [np.full(len(part), i) for i, part in enumerate(rows)]
-        scores, predicted = zip(*found, strict=True)
-        return (*(np.concatenate(each) for each in (rows, parts, scores)), predicted)
+        held_out = [np.arange(len(target))[test] for _, test in folds]
+        folds = [np.full(len(part), i) for i, part in enumerate(held_out)]
+        copies, parts, scores, predicted = (
+            np.concatenate(each) for each in (held_out, folds, *zip(*found, strict=True))
+        )
+        # a row that is held out several times has the mean of its scores
+        rows, first, which = np.unique(copies, return_index=True, return_inverse=True)
+        total = np.zeros((len(rows), scores.shape[1]))
+        np.add.at(total, which, scores)
+        scores = total / np.bincount(which)[:, None]
+        return rows, parts[first], scores, predicted[first]
 
     def _measured(self, scores, indicator, weight, parts, predicted):
         """Every measure of every decision, fitted to the other folds if there are any."""
+        if weight is not None:
+            counted = weight > 0.0
+            scores, indicator, weight = scores[counted], indicator[counted], weight[counted]
+            parts, predicted = parts[counted], predicted[counted]
         named = {name: LabelDecision(name, self.calibration) for name in RULES}
         if self.guarantee is not None or callable(self.measure):
             named["chosen"] = self._new_decision()
@@ -282,19 +299,16 @@ class LabelDecisionCV(LabelRanker):
         for part in np.unique(parts):
             new = parts == part
             other = ~new if not new.all() else new
-            if weight is not None and not weight[other].any():
-                other = np.ones_like(new)
-            part_weight = None if weight is None else weight[other]
-            calibration = None
+            data = indicator[other], None if weight is None else weight[other]
+            first = None
             for name, decision in named.items():
-                if calibration is None:
-                    decision.fit(scores[other], indicator[other], part_weight)
-                    calibration = decision
+                if first is None or decision.guarantee is not None:
+                    first = decision.fit(scores[other], *data, parts=parts[other])
                 else:
-                    decision.calibration_ = calibration.calibration_
-                    decision.fit_rule(scores[other], indicator[other], part_weight)
+                    decision.calibration_ = first.calibration_
+                    decision.fit_rule(decision.values(scores[other]), *data)
                 labels[name][new] = decision.decide(scores[new]) > 0.0
-        labels = {"estimator": np.concatenate(predicted), **labels}
+        labels = {"estimator": predicted, **labels}
         return {
             name: {measure: value(indicator, found) for measure, value in MEASURES.items()}
             for name, found in labels.items()
@@ -317,11 +331,32 @@ def _fitted(estimator, X, y, sample_weight):
     return clone(estimator).fit(X, y, **options)
 
 
-def _scores_and_labels(estimator, X, y, sample_weight, train, test, n_labels):
-    """Scores and predicted labels of a fold's test rows."""
+def _scores_and_labels(estimator, X, y, indicator, sample_weight, train, test):
+    """Scores and predicted labels of a fold's test rows.
+
+    Many classifiers refuse a label that all training rows of the fold have, or none. It is left out
+    then, and has the highest or the lowest score of every row.
+    """
     X_train, y_train = _safe_split(estimator, X, y, train)
     X_test, _ = _safe_split(estimator, X, y, test, train)
     weight = None if sample_weight is None else _safe_indexing(sample_weight, train)
-    model = _fitted(estimator, X_train, y_train, weight)
-    scores = unbounded_scores_of(model, X_test, n_labels)
-    return scores, labels_of(model, X_test, n_labels).astype(bool)
+    known = indicator[train]
+    learned = known.any(axis=0) & ~known.all(axis=0)
+    try:
+        model = _fitted(estimator, X_train, y_train, weight)
+        learned[:] = True
+    except ValueError:
+        if learned.all() or not learned.any():
+            raise
+        y_train = known[:, learned].astype(int)
+        y_train = sparse.csr_matrix(y_train) if sparse.issparse(y) else y_train
+        model = _fitted(estimator, X_train, y_train, weight)
+    scores, labels = (
+        read(model, X_test, int(learned.sum())) for read in (unbounded_scores_of, labels_of)
+    )
+    if learned.all():
+        return scores, labels.astype(bool)
+    all_labels = np.tile(known[0], (len(labels), 1))
+    all_scores = np.where(all_labels, scores.max(axis=1)[:, None], scores.min(axis=1)[:, None])
+    all_scores[:, learned], all_labels[:, learned] = scores, labels
+    return all_scores, all_labels

@@ -1,7 +1,6 @@
 """Scores of training rows by models that have not seen them.
 
-A fold is left out by giving its rows the weight zero: no part of K is copied, and the model of all
-rows is a start for each of the others.
+The models share the kernel values of the rows, the widest part of a fit to few rows.
 """
 
 from dataclasses import replace
@@ -40,21 +39,23 @@ def unseen_scores(model, prepared, result):
     if m == 1:
         return result.scores
     scores = np.empty_like(result.scores)
-    weight = np.ones(m) if prepared.sample_weight is None else prepared.sample_weight
+    coefficients = np.zeros_like(result.scores)
+    weight = prepared.sample_weight
     options = model.solver_options() | {"tol": max(model.tol, ROUGH), "verbose": 0}
     for fold in folds_of(m):
-        kept, start = weight.copy(), result.coefficients / result.margin
-        kept[fold], start[fold] = 0.0, 0.0
-        part = replace(prepared, sample_weight=kept)
+        kept = np.delete(np.arange(m), fold)
+        part = replace(
+            prepared,
+            labels=prepared.labels[kept],
+            rows=prepared.rows[kept],
+            operator=prepared.operator.among(kept),
+            sample_weight=None if weight is None else weight[kept],
+            start=None,
+        )
         part.problem = model.make_problem(part)
-        if prepared.n_scores is None:
-            part.start = start
-        try:
-            solution = model.minimise(part, **options)
-        except FloatingPointError:
-            # in other rows the start may be too large for double precision
-            part.start = None
-            solution = model.minimise(part, **options)
-        found = model.accept(part, solution)
-        scores[fold] = found.scores[fold] * (result.margin / found.margin)
+        found = model.accept(part, model.minimise(part, **options))
+        coefficients[:] = 0.0
+        coefficients[kept] = found.coefficients
+        unseen = prepared.operator.product_rows(fold, coefficients) + found.intercept
+        scores[fold] = unseen * (result.margin / found.margin)
     return scores

@@ -21,6 +21,8 @@ Every operator offers the same few things, and no solver needs more:
     other weights, 0 none.
 ``with_intercept(intercept)``
     the same K with another constant.
+``among(rows)``
+    the same of these rows alone, an array of rising row numbers.
 """
 
 import numpy as np
@@ -94,6 +96,9 @@ class KernelOperator:
 
     def with_intercept(self, intercept):
         return KernelOperator(self.matrix, intercept)
+
+    def among(self, rows):
+        return KernelOperator(self.gram(rows), self.intercept)
 
     def column(self, i):
         return self.matrix[i]
@@ -193,6 +198,10 @@ class ChunkedOperator:
     def with_intercept(self, intercept):
         return ChunkedOperator(self.kernel, self.X, intercept, self.room, self.kept)
 
+    def among(self, rows):
+        kept = self.kept[np.ix_(rows[rows < len(self.kept)], rows)]
+        return ChunkedOperator(self.kernel, self.X[rows], self.intercept, self.room, kept)
+
     def column(self, i):
         return self._rows([i])[0]
 
@@ -257,6 +266,9 @@ class LinearOperator:
 
     def with_intercept(self, intercept):
         return LinearOperator(self.X, intercept)
+
+    def among(self, rows):
+        return LinearOperator(self.X[rows], self.intercept)
 
     def column(self, i):
         row = self.X[i]

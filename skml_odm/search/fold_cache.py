@@ -150,7 +150,8 @@ class FoldCache:
 
     def _threshold(self, model, prepared, result):
         """The threshold, fitted when it is used; the same one for the same solution."""
-        key = self.serial, repr(model.threshold)
+        # folds of a calibrated decision are solved anew
+        key = self.serial, repr(model.threshold), getattr(model, "solver", None)
         if self.serial is None or key != self.threshold_key:
             # keep() drops the operator of its own copy
             fit = partial(model.fit_threshold, replace(prepared), result)

@@ -27,7 +27,7 @@ from .directions import has_few_features, preparation
 from .iteration import conclude, finish
 from .multipliers import MultiplierSweep, multipliers
 from .newton import newton, newton_steps
-from .proximal import HingeRounds, RowRounds, proximal_newton, proximal_steps
+from .proximal import MOST_STEPS, HingeRounds, RowRounds, proximal_newton, proximal_steps
 from .result import EXACT, EXACT_ROWS
 from .row_ascent import RowSweep
 from .sweeps import epochs
@@ -123,7 +123,8 @@ def _solve_with_corners(operator, problem, sweep, rounds, *, tol, max_iter, rand
             tol=tol,
             max_iter=max_iter,
         )
-    result = finish(proximal(min(tol, EXACT)), max_iter)
+    steps = proximal(min(tol, EXACT))
+    result = _finish_at_rounding(steps, tol, max_iter, patience=MOST_STEPS)
     if result.gap > tol and result.n_iter < max_iter:
         # rounding has stopped it: multipliers so large are for sweeps, however many
         other = finish(descent(), max_iter - result.n_iter)
@@ -137,23 +138,27 @@ def _solve_with_corners(operator, problem, sweep, rounds, *, tol, max_iter, rand
 def newton_to_rounding(operator, loss, *, tol, max_iter, start=None, verbose=0):
     """Solve a problem so small that an exact solution costs next to nothing.
 
-    Newton's method converges in a step or two once it is close; it ends when a step no longer
-    halves the gap.
+    Newton's method converges in a step or two once it is close.
     """
     steps = newton_steps(operator, loss, tol=0.0, start=start, verbose=verbose)
-    lowest = math.inf
+    result = _finish_at_rounding(steps, tol, max_iter, patience=1)
+    result.converged = result.gap <= tol
+    return result
+
+
+def _finish_at_rounding(steps, tol, max_iter, *, patience):
+    """Run a solver until ``patience`` steps no longer halve a gap of at most ``tol``."""
+    lowest, idle = math.inf, 0
     try:
         for _ in range(max_iter):
             gap = next(steps).gap
-            if 0.5 * lowest <= gap <= tol:
-                break
+            idle = 0 if gap < 0.5 * lowest else idle + 1
             lowest = min(gap, lowest)
+            if idle >= patience and gap <= tol:
+                break
     except StopIteration as end:
-        result = end.value
-    else:
-        result = conclude(steps)
-    result.converged = result.gap <= tol
-    return result
+        return end.value
+    return conclude(steps)
 
 
 def take_turns(descent, newton, *, work, tol, max_iter, turn=0.0):

@@ -27,7 +27,8 @@ def random_scores(seed, n=60, q=4):
 def design_of_all_cells(scores, indicator, weight):
     """The regression that ``ContextCalibration`` states, written out with a row for every cell."""
     n, q = scores.shape
-    scaled = scores / scores.std()
+    centre = np.average(scores, weights=np.repeat(weight[:, None], q, axis=1))
+    scaled = scores / np.sqrt(weight @ ((scores - centre) ** 2).mean(axis=1) / weight.sum())
     share = (weight @ indicator + 0.5) / (weight.sum() + 1.0)
     centred = scaled - np.average(scaled, axis=0, weights=weight)
     directions = np.linalg.svd(np.sqrt(weight)[:, None] * centred)[2][:MOST_DIRECTIONS]

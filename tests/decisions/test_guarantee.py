@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from skml_odm.decisions.decision import LabelDecision
 from skml_odm.decisions.guarantee import GuaranteedCut, check_guarantee
 
 
@@ -40,25 +41,50 @@ def test_cut_against_brute_force(measure, seed, coarse):
     np.testing.assert_array_equal(values > cut, values > best)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("measure", "share"), [("recall", 0.9), ("precision", 0.7)])
-def test_the_promise_holds(measure, share):
+def test_the_promise_holds(measure, share, weighted):
     """2000 draws of calibration rows, each with rows that nobody has seen."""
     rng = np.random.default_rng(0)
     found = []
     for _ in range(2000):
         values, indicator = draw(rng, 30)
-        cut = GuaranteedCut(measure, share).fit(values, indicator, np.ones(30)).value
+        weight = rng.lognormal(size=30) if weighted else np.ones(30)
+        cut = GuaranteedCut(measure, share).fit(values, indicator, weight).value
         found.append(1.0 - losses(measure, *draw(rng, 20), cut).mean())
     error = np.std(found) / np.sqrt(len(found))
     assert np.mean(found) >= share - 3 * error
     # and is not kept by predicting everything, or nothing
-    assert np.mean(found) <= share + 0.08
+    if not weighted:
+        assert np.mean(found) <= share + 0.08
+
+
+@pytest.mark.parametrize("measure", ["recall", "precision"])
+def test_the_promise_holds_with_calibration(measure):
+    """The calibration is fitted to the same rows, but never to those that it calibrates."""
+    rng = np.random.default_rng(1)
+    found = []
+    for _ in range(300):
+        scores, indicator = draw(rng, 20)
+        decision = LabelDecision("hamming", "context", {measure: 0.9}).fit(scores, indicator)
+        new, truth = draw(rng, 40)
+        found.append(1.0 - losses(measure, decision.decide(new), truth, 0.0).mean())
+    assert np.mean(found) >= 0.9 - 3 * np.std(found) / np.sqrt(len(found))
 
 
 def test_too_few_rows_for_the_promise_predict_all_or_nothing():
     values, indicator = draw(np.random.default_rng(1), 4)
-    assert GuaranteedCut("recall", 0.9).fit(values, indicator, np.ones(4)).value == -np.inf
-    assert GuaranteedCut("precision", 0.9).fit(values, indicator, np.ones(4)).value == np.inf
+    for measure, everything in (("recall", True), ("precision", False)):
+        cut = GuaranteedCut(measure, 0.9).fit(values, indicator, np.ones(4)).cut(values)
+        assert np.isfinite(cut).all()
+        assert ((values > cut) == everything).all()
+
+
+def test_nothing_is_predicted_where_that_keeps_the_recall():
+    values, indicator = draw(np.random.default_rng(2), 40)
+    indicator[4:] = False
+    cut = GuaranteedCut("recall", 0.5).fit(values, indicator, np.ones(40)).cut(values)
+    assert not (values > cut).any()
 
 
 @pytest.mark.parametrize(

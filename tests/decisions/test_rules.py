@@ -128,6 +128,14 @@ def test_true_number_predicts_as_many_labels_as_there_are():
     assert not (values > none.cut(values)).any()
 
 
+def test_true_number_with_ties():
+    values = np.array([[2.0, 1.0, 1.0], [1.0, 0.0, 0.0]])
+    for n_labels, n_predicted in ((1, 1), (2, 1), (3, 4), (5, 4), (6, 6)):
+        indicator = (np.arange(6) < n_labels).reshape(2, 3)
+        cut = TrueNumber().fit(values, indicator, np.ones(2)).cut(values)
+        assert (values > cut).sum() == n_predicted
+
+
 def test_at_least_one_only_where_it_pays():
     values = np.array([[-1.0, -2.0], [-3.0, -0.5], [1.0, -1.0]])
     right = np.array([[True, False], [False, True], [True, False]])

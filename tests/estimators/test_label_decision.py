@@ -7,11 +7,18 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import hamming_loss, make_scorer
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_predict
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    RepeatedKFold,
+    cross_val_predict,
+)
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -144,7 +151,10 @@ def test_frozen_estimator_is_only_calibrated(data):
     inner = MLODM().fit(X[:80], y[:80])
     model = LabelDecisionCV(FrozenEstimator(inner), guarantee={"recall": 0.8}).fit(X[80:], y[80:])
     decision = LabelDecision("hamming", "context", {"recall": 0.8})
-    decision.fit(inner.label_scores(X[80:]), y[80:] == 1)
+    parts = np.empty(len(X) - 80)
+    for i, (_, test) in enumerate(KFold(5, shuffle=True, random_state=0).split(parts)):
+        parts[test] = i
+    decision.fit(inner.label_scores(X[80:]), y[80:] == 1, parts=parts)
     assert model.decision_.rule_.value == pytest.approx(decision.rule_.value, rel=1e-6)
     predicted = model.predict(X[80:])
     recall = (predicted * y[80:]).sum(axis=1) / np.maximum(y[80:].sum(axis=1), 1)
@@ -303,3 +313,64 @@ def test_predict_proba_of_our_estimators(data):
     assert sparse.issparse(model.predict_proba(X))
     single = MLODM(threshold="calibrated").fit(X, y[:, 0])
     assert single.predict_proba(X).shape == (160, 2)
+
+
+def test_guarantees_are_for_labels_without_a_row_too(data):
+    X, y = data
+    inner = FrozenEstimator(MLODM().fit(X, y))
+    few = np.flatnonzero(y[:, 0] == 0)[:30]
+    model = LabelDecisionCV(inner, calibration=None, guarantee={"recall": 0.95}).fit(X[few], y[few])
+    assert model.predict(X)[:, 0].any()
+    probable = LabelDecisionCV(inner).fit(X[few], y[few])
+    assert probable.predict_proba(X)[:, 0].max() > 0.0
+
+
+def test_rows_that_are_held_out_repeatedly_count_once(data):
+    X, y = data
+    cv = RepeatedKFold(n_splits=3, n_repeats=4, random_state=0)
+    model = LabelDecisionCV(logistic(), cv=cv).fit(X, y)
+    total = np.zeros(y.shape)
+    for train, test in cv.split(X):
+        total[test] += logistic().fit(X[train], y[train]).decision_function(X[test])
+    expected = LabelDecision("hamming").fit(total / 4, y == 1)
+    np.testing.assert_allclose(
+        model.predict_proba(X), expected.probabilities(model.estimator_.decision_function(X))
+    )
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+def test_a_label_with_a_single_row(data, container):
+    """Its fold has training rows of one class, which support vector machines refuse."""
+    X, y = data
+    y = y.copy()
+    y[:, 0], y[:, 1] = 0, 1
+    y[7, 0], y[9, 1] = 1, 0
+    host = BinaryRelevance(SVC(), require_dense=[True, True])
+    model = LabelDecisionCV(host, measure="micro-f1").fit(X, container(y))
+    predicted = model.predict(X)
+    predicted = predicted.toarray() if sparse.issparse(predicted) else predicted
+    assert (predicted[:, 1] == 1).all()
+    assert np.isfinite(model.label_scores(X)).all()
+
+
+def test_rows_of_weight_zero_are_not_measured(data):
+    X, y = data
+    weight = np.ones(len(X))
+    weight[:20] = 0.0
+    other = y.copy()
+    other[:20] = 1 - other[:20]
+    values = [LabelDecisionCV(MLODM()).fit(X, Y, weight).measures_ for Y in (y, other)]
+    assert values[0] == values[1]
+
+
+def test_probabilities_need_the_threshold_of_the_fit(data):
+    X, y = data
+    model = MLODM(threshold="zero").fit(X, y).set_params(threshold="calibrated")
+    with pytest.raises(NotFittedError, match="threshold was set to 'calibrated' after fit"):
+        model.predict_proba(X)
+
+
+def test_a_measure_returns_a_number(data):
+    X, y = data
+    with pytest.raises(ValueError, match="measure must return a number; got an array of shape"):
+        LabelDecisionCV(MLODM(), measure=lambda y, p: (y == p).mean(axis=0)).fit(X, y)
