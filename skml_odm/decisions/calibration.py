@@ -12,6 +12,8 @@ from scipy import linalg
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
+from ..utils.numbers import EPSILON
+
 # Penalty of what is to be free: it only matters where all labels of all rows are alike, and keeps
 # their log-odds finite.
 FREE = 1e-4
@@ -262,5 +264,7 @@ def _newton_step(slope, moments, shared, own, penalty, own_penalty, g, v):
     step_g = np.zeros(0)
     if len(g):
         reduced = H_gg - (H_gv @ through).sum(axis=0)
+        # rounding may leave nothing where scores have very different sizes
+        reduced += EPSILON * np.trace(H_gg) * np.eye(len(g))
         step_g = np.linalg.solve(reduced, slope_g - np.einsum("lpr,lr->p", H_gv, alone))
     return step_g, alone - through @ step_g
