@@ -83,8 +83,22 @@ BUGS = [
     Bug(
         "thresholds are fitted to scores without the intercept",
         "estimators/base.py",
-        "return result.scores, labels, prepared.sample_weight, result.margin",
-        "return result.scores - result.intercept, labels, prepared.sample_weight, result.margin",
+        "scores = result.scores\n",
+        "scores = result.scores - result.intercept\n",
+        "decisions",
+    ),
+    Bug(
+        "decisions are fitted to scores of rows that the model has seen",
+        "estimators/unseen.py",
+        "kept = np.delete(np.arange(m), fold)",
+        "kept = np.arange(m)",
+        "estimators/test_label_decision.py",
+    ),
+    Bug(
+        "off by one: a guarantee without the one for the new row",
+        "decisions/guarantee.py",
+        "(share.sum() + 1.0) - 1.0",
+        "share.sum()",
         "decisions",
     ),
     Bug(
