@@ -15,6 +15,7 @@ extensions = [
     "numpydoc",
 ]
 myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 html_theme = "alabaster"
 html_theme_options = {"description": "Margin-distribution learning for multi-label data"}
