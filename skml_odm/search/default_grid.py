@@ -69,6 +69,23 @@ def default_grid(estimator, X, y=None, sample_weight=None):
     if prefix and len(estimator.steps) > 1:
         X = clone(estimator[:-1]).fit_transform(X, y)
     X = check_array(as_plain_numbers(X), accept_sparse="csr", dtype=np.float64)
+    grid, size = _kernel_grid(model, X, sample_weight)
+    if isinstance(model, KernelClassifier):
+        # its loss is a mean over rows
+        size /= X.shape[0]
+    weights = WEIGHTS[:-1] if isinstance(model, RowLossRanker) else WEIGHTS
+    if model.trade_off == "C":
+        grid["C"] = [_rounded(weight / size) for weight in weights]
+    else:
+        # of the regulariser against the loss
+        grid[model.trade_off] = [_rounded(size / weight) for weight in weights]
+    if isinstance(model, PairLossRanker) and "mu" in model.get_params():
+        grid["mu"] = list(MUS)
+    return {f"{prefix}{name}": values for name, values in grid.items()}
+
+
+def _kernel_grid(model, X, sample_weight):
+    """The kernel and its parameters, and the size of its values."""
     kernel = model.kernel
     grid: dict[str, list] = {}
     if kernel == signature(type(model)).parameters["kernel"].default:
@@ -82,18 +99,7 @@ def default_grid(estimator, X, y=None, sample_weight=None):
     elif isinstance(kernel, str) and "gamma" in PARAMETERS.get(kernel, ()):
         gamma = _gamma(model.gamma, X, sample_weight)
         grid["gamma"] = [_rounded(factor * gamma) for factor in GAMMAS]
-    if isinstance(model, KernelClassifier):
-        # its loss is a mean over rows
-        size /= X.shape[0]
-    weights = WEIGHTS[:-1] if isinstance(model, RowLossRanker) else WEIGHTS
-    if model.trade_off == "C":
-        grid["C"] = [_rounded(weight / size) for weight in weights]
-    else:
-        # of the regulariser against the loss
-        grid[model.trade_off] = [_rounded(size / weight) for weight in weights]
-    if isinstance(model, PairLossRanker) and "mu" in model.get_params():
-        grid["mu"] = list(MUS)
-    return {f"{prefix}{name}": values for name, values in grid.items()}
+    return grid, size
 
 
 def default_scorer(estimator, y):
