@@ -181,25 +181,27 @@ def solve_quadratic_program(square, linear, matrix, bounds, precision=1e-10):
     return solution.obj_val
 
 
-def row_loss_by_quadratic_program(K, indicator, beta, theta, weight, sums):
+def row_loss_by_quadratic_program(K, sign, beta, theta, weight, sums):
     """Largest Σ|a| − tr(AᵀK A Θ)/2β, by Clarabel, with all multipliers spelled out.
 
-    With ``sums`` the multipliers of a row's relevant labels sum to at most its weight, and those of
-    its others as well; without, each is at most the weight.
+    ``sign`` is 1 for relevant, −1 for irrelevant and 0 for unknown labels. With ``sums`` the
+    multipliers of a row's relevant labels sum to at most its weight, and those of its irrelevant
+    ones as well; without, each is at most the weight.
     """
-    m, q = indicator.shape
-    sign = np.where(indicator, 1.0, -1.0).ravel()
+    m, q = sign.shape
+    sides = sign > 0, sign < 0
+    sign = sign.ravel()
     square = np.kron(K, theta) * np.outer(sign, sign) / beta
     bounded, bounds = np.eye(m * q), np.repeat(weight, q)
     if sums:
         bounded = np.zeros((2 * m, m * q))
         for i in range(m):
-            bounded[2 * i, i * q : (i + 1) * q] = indicator[i]
-            bounded[2 * i + 1, i * q : (i + 1) * q] = ~indicator[i]
+            bounded[2 * i, i * q : (i + 1) * q] = sides[0][i]
+            bounded[2 * i + 1, i * q : (i + 1) * q] = sides[1][i]
         bounds = np.repeat(weight, 2)
     matrix = np.vstack([bounded, -np.eye(m * q)])
     bounds = np.concatenate([bounds, np.zeros(m * q)])
-    return -solve_quadratic_program(square, -np.ones(m * q), matrix, bounds, 1e-9)
+    return -solve_quadratic_program(square, -np.abs(sign), matrix, bounds, 1e-9)
 
 
 def by_minimisation(X, y, C, theta, mu):

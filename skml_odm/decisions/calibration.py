@@ -1,8 +1,9 @@
 """Calibration: from label scores to probabilities.
 
 A calibration is fitted to scores of rows that the model has not seen, as
-``fit(scores, indicator, sample_weight)``; ``log_odds(scores)`` are those of the calibrated
-probabilities. All fits are deterministic.
+``fit(scores, indicator, sample_weight, known)``; ``log_odds(scores)`` are those of the calibrated
+probabilities. Cells (rows × labels) that are not ``known`` are left out; None if all are. All fits
+are deterministic.
 """
 
 from typing import Any
@@ -13,6 +14,7 @@ from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
 from ..utils.numbers import EPSILON
+from .known import known_cells
 
 # Penalty of what is to be free: it only matters where all labels of all rows are alike, and keeps
 # their log-odds finite.
@@ -65,13 +67,13 @@ class ContextCalibration:
         Principal directions of the scaled scores: all of them, 8 at most, none for one label.
     """
 
-    def fit(self, scores, indicator, sample_weight=None):
+    def fit(self, scores, indicator, sample_weight=None, known=None):
         weight = np.ones(len(scores)) if sample_weight is None else sample_weight
         self.scale_ = _spread(scores, weight, axis=None)
         scaled = scores / self.scale_
         self.mean_ = np.average(scaled, axis=0, weights=weight)
         self.directions_ = _principal_directions(scaled - self.mean_, weight)
-        n_rows = weight.sum()
+        n_rows = weight.sum() if known is None else weight @ known
         share = (weight @ indicator + 0.5) / (n_rows + 1.0)
         q, n_directions = self.directions_.shape
         n_features = 4 + n_directions
@@ -83,7 +85,8 @@ class ContextCalibration:
         own = OWN_SHARE * np.delete(np.eye(n_features), [2, 3], axis=1)
         penalty = np.array([FREE, 1.0, 1.0, 1.0, 1.0])
         basis = self._basis(scores)
-        self.coef_ = _logistic(basis, indicator, weight, shared, own, penalty, 1.0).T
+        cells = known_cells(weight, known)
+        self.coef_ = _logistic(basis, indicator, cells, shared, own, penalty, 1.0).T
         return self
 
     def _basis(self, scores):
@@ -119,15 +122,17 @@ class PerLabelCalibration:
         Intercepts and slopes.
     """
 
-    def fit(self, scores, indicator, sample_weight=None):
+    def fit(self, scores, indicator, sample_weight=None, known=None):
         weight = np.ones(len(scores)) if sample_weight is None else sample_weight
         scale = _spread(scores, weight, axis=0)
-        n_with, n_without = weight @ indicator, weight @ ~indicator
+        absent = ~indicator if known is None else ~indicator & known
+        n_with, n_without = weight @ indicator, weight @ absent
         target = np.where(indicator, (n_with + 1.0) / (n_with + 2.0), 1.0 / (n_without + 2.0))
         q = scores.shape[1]
         nothing = np.zeros((len(scores), 0))
         shared, own = np.zeros((q, 2, 0)), np.eye(2)
-        found = _logistic((scores / scale, nothing), target, weight, shared, own, np.zeros(0), FREE)
+        cells = known_cells(weight, known)
+        found = _logistic((scores / scale, nothing), target, cells, shared, own, np.zeros(0), FREE)
         self.coef_ = found.T / np.vstack([np.ones(q), scale])
         return self
 
@@ -143,10 +148,14 @@ class IsotonicCalibration:
     steps_ : list of IsotonicRegression
     """
 
-    def fit(self, scores, indicator, sample_weight=None):
+    def fit(self, scores, indicator, sample_weight=None, known=None):
+        weight = np.ones(len(scores)) if sample_weight is None else sample_weight
+        cells = np.broadcast_to(known_cells(weight, known), scores.shape)
+        # a label without known cells gets the probability 0
+        cells = np.where(cells.any(axis=0), cells, 1.0)
         self.steps_ = [
             IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(
-                scores[:, k], indicator[:, k].astype(float), sample_weight
+                scores[:, k], indicator[:, k].astype(float), cells[:, k]
             )
             for k in range(scores.shape[1])
         ]
@@ -180,7 +189,7 @@ def _logistic(basis, target, weight, shared, own, penalty, own_penalty):
 
     Minimises over g and the v_l ::
 
-        Σ_il w_i loss(t_il, x_il·β_l) + ½ Σ_j penalty_j g_j² + ½ own_penalty Σ_l ‖v_l‖²,
+        Σ_il w_il loss(t_il, x_il·β_l) + ½ Σ_j penalty_j g_j² + ½ own_penalty Σ_l ‖v_l‖²,
         β_l = shared_l g + own v_l
 
     by Newton's method, with x_il = (1, s_il, context_i). Of the Hessian only a b × b matrix of
@@ -191,7 +200,7 @@ def _logistic(basis, target, weight, shared, own, penalty, own_penalty):
     basis : tuple of ndarray of shape (n, q) and ndarray of shape (n, b − 2)
         Scores s, and the context of each row.
     target : ndarray of shape (n, q)
-    weight : ndarray of shape (n,)
+    weight : ndarray of shape (n, q), or (n, 1) if all labels of a row have the same
     shared : ndarray of shape (q, b, p)
     own : ndarray of shape (b, r)
     penalty : ndarray of shape (p,)
@@ -209,7 +218,9 @@ def _logistic(basis, target, weight, shared, own, penalty, own_penalty):
 
     def objective(z, g, v):
         # log(1 + exp(z)) − t z
-        loss = weight @ (np.logaddexp(0.0, z) - target * z).sum(axis=1)
+        loss = np.logaddexp(0.0, z) - target * z
+        by_row = weight.shape[1] == 1
+        loss = weight[:, 0] @ loss.sum(axis=1) if by_row else np.vdot(weight, loss)
         return loss + 0.5 * (penalty @ g**2 + own_penalty * np.sum(v**2))
 
     beta = shared @ g + v @ own.T
@@ -217,11 +228,11 @@ def _logistic(basis, target, weight, shared, own, penalty, own_penalty):
     value = objective(z, g, v)
     for _ in range(MAX_STEPS):
         probability = expit(z)
-        residual = weight[:, None] * (target - probability)
+        residual = weight * (target - probability)
         slope = np.empty((q, b))
         slope[:, places] = residual.T @ constant
         slope[:, 1] = np.einsum("il,il->l", residual, scores)
-        moments = _moments(weight[:, None] * probability * (1.0 - probability), scores, constant)
+        moments = _moments(weight * probability * (1.0 - probability), scores, constant)
         step_g, step_v = _newton_step(slope, moments, shared, own, penalty, own_penalty, g, v)
         gain, length = -1.0, 1.0
         while gain < 0.0 and length > 1e-8:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import expit
 
-from ..utils.validation import check_choice
+from ..utils.validation import check_choice, some_rows
 from .calibration import CALIBRATIONS
 from .guarantee import GuaranteedCut, check_guarantee
 from .rules import RULES, CommonCut
@@ -32,7 +32,8 @@ class LabelDecision:
     ----------
     measure : str or callable
         A key of :data:`~skml_odm.decisions.rules.RULES`, or a function of labels and predictions
-        (both boolean, rows × labels), larger for better ones.
+        (both boolean, rows × labels), larger for better ones. If labels are unknown, it gets
+        numbers with NaN in their place.
     calibration : str or None
         A key of :data:`~skml_odm.decisions.calibration.CALIBRATIONS`. None cuts raw scores.
     guarantee : dict, optional
@@ -54,15 +55,15 @@ class LabelDecision:
     def __init__(self, measure="balanced", calibration="context", guarantee=None):
         self.measure, self.calibration, self.guarantee = measure, calibration, guarantee
 
-    def fit(self, scores, indicator, sample_weight=None, margin=1.0, parts=None):
-        """Fit calibration and rule.
+    def fit(self, scores, indicator, sample_weight=None, margin=1.0, known=None, parts=None):
+        """Fit calibration and rule; labels that are not ``known`` are left out.
 
         ``parts`` has the fold of each row. A guarantee needs values that do not depend on the
         labels of their row: those of each fold are then calibrated by the other folds.
         """
-        self.calibration_ = self._calibrate(scores, indicator, sample_weight)
+        self.calibration_ = self._calibrate(scores, indicator, sample_weight, known)
         if self.guarantee is None or self.calibration is None:
-            return self.fit_rule(self.values(scores), indicator, sample_weight)
+            return self.fit_rule(self.values(scores), indicator, sample_weight, known)
         if parts is None or (parts == parts[0]).all():
             parts = np.arange(len(scores)) % FEW_PARTS
         values = np.empty_like(scores)
@@ -71,20 +72,22 @@ class LabelDecision:
             new = parts == part
             # a single row, or one with all the weight, has nothing else to be calibrated by
             others = ~new if weight[~new].any() else new
-            calibration = self._calibrate(scores[others], indicator[others], weight[others])
+            calibration = self._calibrate(
+                scores[others], indicator[others], weight[others], some_rows(known, others)
+            )
             values[new] = calibration.log_odds(scores[new])
-        return self.fit_rule(values, indicator, sample_weight)
+        return self.fit_rule(values, indicator, sample_weight, known)
 
-    def _calibrate(self, scores, indicator, sample_weight):
+    def _calibrate(self, scores, indicator, sample_weight, known):
         """The fitted calibration, None without."""
         if self.calibration is None:
             return None
-        return CALIBRATIONS[self.calibration]().fit(scores, indicator, sample_weight)
+        return CALIBRATIONS[self.calibration]().fit(scores, indicator, sample_weight, known)
 
-    def fit_rule(self, values, indicator, sample_weight=None):
+    def fit_rule(self, values, indicator, sample_weight=None, known=None):
         """Fit the rule alone, to values of the calibration that there is."""
         weight = np.ones(len(values)) if sample_weight is None else sample_weight
-        self.rule_ = self._make_rule().fit(values, indicator, weight)
+        self.rule_ = self._make_rule().fit(values, indicator, weight, known)
         return self
 
     def _make_rule(self):

@@ -14,6 +14,7 @@ labels (or none) costs nothing. A row of weight s counts s / max s, in the sum a
 import numpy as np
 
 from ..utils.validation import check_real
+from .known import without_unknown
 
 GUARANTEES = ("recall", "precision")
 
@@ -47,20 +48,26 @@ class GuaranteedCut:
     def __init__(self, measure, share):
         self.measure, self.share = measure, share
 
-    def fit(self, values, indicator, weight):
+    def fit(self, values, indicator, weight, known=None):
         counted = weight > 0
         values, indicator, weight = values[counted], indicator[counted], weight[counted]
         n, q = values.shape
+        if known is not None:
+            known = known[counted]
+            values = without_unknown(values, known, axis=1)
         order = np.argsort(-values, axis=1, kind="stable")
         ranked = np.take_along_axis(values, order, axis=1)
         found = np.cumsum(np.take_along_axis(indicator, order, axis=1), axis=1)
+        number = np.arange(1, q + 1)
+        if known is not None:
+            number = np.maximum(np.cumsum(np.take_along_axis(known, order, axis=1), axis=1), 1)
         # the loss of a row once its labels down to the j-th are predicted
         if self.measure == "recall":
             n_relevant = found[:, -1:]
             loss = np.where(n_relevant > 0, 1.0 - found / np.maximum(n_relevant, 1), 0.0)
             before = (n_relevant[:, 0] > 0).astype(float)
         else:
-            loss = 1.0 - found / np.arange(1, q + 1)
+            loss = 1.0 - found / number
             before = np.zeros(n)
         # predicting some of equal values is not possible: all of them or none
         last = np.diff(ranked, axis=1, append=-np.inf) != 0.0

@@ -1,8 +1,9 @@
 """Rules: which labels to predict, given values of all labels, for a measure of the predictions.
 
 Values are log-odds of calibrated probabilities, or raw scores. A rule is fitted to the values of
-rows that the model has not seen, and ``cut(values)`` is what a label's value must exceed: a number,
-one per label, or one per row, ready to be subtracted.
+rows that the model has not seen, without those that are not ``known`` (None if all are), and
+``cut(values)`` is what a label's value must exceed: a number, one per label, or one per row, ready
+to be subtracted.
 """
 
 from collections.abc import Callable
@@ -11,6 +12,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from ..metrics.labels import example_f1, hamming, subset_accuracy
+from ..utils.validation import some_rows, with_unknown
+from .known import known_cells, without_unknown
 
 # A label's own cut for macro-F1 counts as much as that of all labels when so many rows have it.
 ROWS_FOR_OWN_CUT = 5.0
@@ -30,7 +33,7 @@ class FixedCut:
     def __init__(self, value=0.0):
         self.value = value
 
-    def fit(self, values, indicator, weight):
+    def fit(self, values, indicator, weight, known=None):
         return self
 
     def cut(self, values):
@@ -50,23 +53,25 @@ class CommonCut:
     def __init__(self, gain=None):
         self.gain = gain
 
-    def fit(self, values, indicator, weight):
+    def fit(self, values, indicator, weight, known=None):
         if self.gain is None:
-            cells = np.broadcast_to(weight[:, None], values.shape)
-            columns = (each.reshape(-1, 1) for each in (values, indicator, cells))
+            columns = (each[:, None] for each in flattened(values, indicator, weight, known))
             self.value = float(best_f1_cuts(*columns)[0])
         else:
-            self.value = self._searched(values[weight > 0], indicator[weight > 0])
+            counted = weight > 0
+            known = some_rows(known, counted)
+            self.value = self._searched(values[counted], indicator[counted], known)
         return self
 
-    def _searched(self, values, indicator):
+    def _searched(self, values, indicator, known):
+        labels = with_unknown(indicator, known)
         relevant = values[indicator]
         if not len(relevant):
             return np.max(values, initial=0.0)
         cuts = np.unique(np.quantile(relevant, np.linspace(0.0, 1.0, N_CUTS)))
         # half way to the next one, and below all
         cuts = np.concatenate([[cuts[0] - 1.0], 0.5 * (cuts[1:] + cuts[:-1]), cuts[-1:]])
-        gains = [self.gain(indicator, values > cut) for cut in cuts]
+        gains = [self.gain(labels, values > cut) for cut in cuts]
         if np.ndim(gains) > 1:
             raise ValueError(
                 f"measure must return a number; got an array of shape {np.shape(gains[0])}."
@@ -80,9 +85,11 @@ class CommonCut:
 class CutPerLabel:
     """A cut of F1 for each label, shrunk towards the best common one where few rows have it."""
 
-    def fit(self, values, indicator, weight):
-        common = CommonCut().fit(values, indicator, weight).value
-        own = best_f1_cuts(values, indicator, np.broadcast_to(weight[:, None], values.shape))
+    def fit(self, values, indicator, weight, known=None):
+        common = CommonCut().fit(values, indicator, weight, known).value
+        cells = np.broadcast_to(known_cells(weight, known), values.shape)
+        values = values if known is None else without_unknown(values, known, axis=0)
+        own = best_f1_cuts(values, indicator, cells)
         n_relevant = weight @ indicator
         share = n_relevant / (n_relevant + ROWS_FOR_OWN_CUT)
         self.value = common + share * (np.where(n_relevant > 0, own, common) - common)
@@ -110,14 +117,15 @@ class AtLeastOne:
     def __init__(self, rule, gain, least=-np.inf):
         self.rule, self.gain, self.least = rule, gain, least
 
-    def fit(self, values, indicator, weight):
-        self.rule.fit(values, indicator, weight)
+    def fit(self, values, indicator, weight, known=None):
+        self.rule.fit(values, indicator, weight, known)
         counted = weight > 0
-        values, indicator = values[counted], indicator[counted]
+        values = values[counted]
+        labels = with_unknown(indicator[counted], some_rows(known, counted))
         cut = self.rule.cut(values)
         with_one = self._below_best(values, cut)
         self.always = values.shape[1] > 1 and bool(
-            self.gain(indicator, values > with_one) > self.gain(indicator, values > cut)
+            self.gain(labels, values > with_one) > self.gain(labels, values > cut)
         )
         return self
 
@@ -138,7 +146,7 @@ class MostLikelyLabels:
     of none by the probability that the row has no label, Π (1 − p).
     """
 
-    def fit(self, values, indicator, weight):
+    def fit(self, values, indicator, weight, known=None):
         return self
 
     def cut(self, values):
@@ -157,10 +165,10 @@ class MostLikelyLabels:
 class TrueNumber:
     """The cut that predicts as many labels as there are, or as nearly as ties allow."""
 
-    def fit(self, values, indicator, weight):
-        order = np.argsort(-values, axis=None, kind="stable")
-        cells = np.broadcast_to(weight[:, None], values.shape).ravel()[order]
-        ranked = values.ravel()[order]
+    def fit(self, values, indicator, weight, known=None):
+        values, _, cells = flattened(values, indicator, weight, known)
+        order = np.argsort(-values, kind="stable")
+        cells, ranked = cells[order], values[order]
         padded = np.concatenate([[ranked[0] + 2.0], ranked, [ranked[-1] - 2.0]])
         missing = np.abs(np.concatenate([[0.0], np.cumsum(cells)]) - (weight @ indicator).sum())
         # no cut between equal values
@@ -171,6 +179,14 @@ class TrueNumber:
 
     def cut(self, values):
         return self.value
+
+
+def flattened(values, indicator, weight, known):
+    """Values, labels and weights of all known cells, as vectors."""
+    cells = np.broadcast_to(weight[:, None], values.shape)
+    if known is None:
+        return tuple(each.ravel() for each in (values, indicator, cells))
+    return tuple(each[known] for each in (values, indicator, cells))
 
 
 def best_f1_cuts(values, indicator, weight):

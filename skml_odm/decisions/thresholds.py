@@ -1,9 +1,10 @@
 """Thresholds turn label scores into labels: a label is predicted where score − t(x) > 0.
 
-A threshold is a small object with ``fit(scores, indicator, sample_weight, margin)``,
+A threshold is a small object with ``fit(scores, indicator, sample_weight, margin, known)``,
 ``__call__(scores)``, which returns t for each row (and label), ready to be subtracted, and
 ``decide(scores, rounding)``, which subtracts it. It is fitted to scores in units of the margin that
-label pairs were to have. ``keeps_order`` says that rankings are those of the scores.
+label pairs were to have; labels that are not ``known`` (boolean, rows × labels; None if all are)
+are left out. ``keeps_order`` says that rankings are those of the scores.
 :class:`~skml_odm.decisions.decision.LabelDecision` takes the place of a threshold, too; it is
 fitted to scores of rows that the model has not seen.
 """
@@ -13,8 +14,9 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ..utils.validation import check_choice_or_number
+from ..utils.validation import check_choice_or_number, some_rows
 from .decision import LabelDecision
+from .known import without_unknown
 
 # How far beyond the outermost score a cut lies: half of the margin that pairs are trained to have.
 HALF_MARGIN = 0.5
@@ -27,7 +29,7 @@ DEPENDENT = 1e-5
 SCORES_PER_CALL = 2**12
 
 
-def optimal_cuts(scores, indicator, weight=None):
+def optimal_cuts(scores, indicator, weight=None, known=None):
     """For each row, the cut that misclassifies the least weight of its entries.
 
     Entries above the cut are called relevant. Cuts lie midway between neighbouring scores, or half
@@ -39,24 +41,30 @@ def optimal_cuts(scores, indicator, weight=None):
     indicator : ndarray of shape (n, q), bool
     weight : ndarray of shape (q,), optional
         Cost of misclassifying an entry.
+    known : ndarray of shape (n, q), bool, optional
+        Entries that count; all by default.
 
     Returns
     -------
     ndarray of shape (n,)
     """
     n, q = scores.shape
+    cost = np.ones(q) if weight is None else weight
     step = max(1, SCORES_PER_CALL // q)
     parts = [slice(start, start + step) for start in range(0, n, step)]
-    return np.concatenate([_optimal_cuts(scores[p], indicator[p], weight) for p in parts])
+    if known is None:
+        return np.concatenate([_optimal_cuts(scores[p], indicator[p], cost) for p in parts])
+    scores = without_unknown(scores, known, axis=1)
+    cuts = [_optimal_cuts(scores[p], indicator[p], cost * known[p]) for p in parts]
+    return np.concatenate(cuts)
 
 
-def _optimal_cuts(scores, indicator, weight):
+def _optimal_cuts(scores, indicator, cost):
     n, q = scores.shape
     order = np.argsort(scores, axis=1)
     ranked = np.take_along_axis(scores, order, axis=1)
     relevant = np.take_along_axis(indicator, order, axis=1)
-    cost = np.ones(q) if weight is None else weight
-    cost = cost[order]
+    cost = cost[order] if cost.ndim == 1 else np.take_along_axis(cost, order, axis=1)
     # errors[:, j]: relevant entries among the j lowest plus irrelevant ones among the others
     signed = np.where(relevant, cost, -cost)
     errors = np.zeros((n, q + 1))
@@ -106,10 +114,10 @@ class RegressionThreshold(Threshold):
     intercept_ : float
     """
 
-    def fit(self, scores, indicator, sample_weight=None, margin=1.0):
+    def fit(self, scores, indicator, sample_weight=None, margin=1.0, known=None):
         weight = np.ones(len(scores)) if sample_weight is None else sample_weight
         scores = scores / margin
-        cuts = optimal_cuts(scores, indicator)
+        cuts = optimal_cuts(scores, indicator, known=known)
         centre, level = (np.average(each, axis=0, weights=weight) for each in (scores, cuts))
         root = np.sqrt(weight)
         self.coef_ = np.linalg.lstsq(
@@ -132,12 +140,13 @@ class PerLabelThreshold(Threshold):
 
     keeps_order = False
 
-    def fit(self, scores, indicator, sample_weight=None, margin=1.0):
+    def fit(self, scores, indicator, sample_weight=None, margin=1.0, known=None):
         if sample_weight is not None:
             counted = sample_weight > 0
             scores, indicator = scores[counted], indicator[counted]
-            sample_weight = sample_weight[counted]
-        self.values_ = margin * optimal_cuts(scores.T / margin, indicator.T, sample_weight)
+            sample_weight, known = sample_weight[counted], some_rows(known, counted)
+        known = None if known is None else known.T
+        self.values_ = margin * optimal_cuts(scores.T / margin, indicator.T, sample_weight, known)
         return self
 
     def __call__(self, scores):
@@ -155,7 +164,7 @@ class FixedThreshold(Threshold):
     def __init__(self, value):
         self.value = value
 
-    def fit(self, scores, indicator, sample_weight=None, margin=1.0):
+    def fit(self, scores, indicator, sample_weight=None, margin=1.0, known=None):
         return self
 
     def __call__(self, scores):

@@ -30,6 +30,7 @@ from ..utils.validation import (
     decode,
     validated_rows,
     validated_weights,
+    weights_of_known,
 )
 from .kernel_model import KernelModel, Prepared
 from .unseen import unseen_scores
@@ -226,7 +227,8 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Training rows, or their kernel matrix if ``kernel="precomputed"``.
         y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Zeros and ones. A one-dimensional y with two classes is a single label.
+            Zeros and ones, and NaN for unknown labels, which take no part in their row. A
+            one-dimensional y with two classes is a single label.
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row: a row of weight 2 counts like two equal rows, one of weight 0 not
             at all.
@@ -240,15 +242,20 @@ class KernelLabelRanker(KernelModel, LabelRanker):
 
     def check_data(self, X, y, sample_weight=None):
         X, target = self._validated_pair(X, y)
-        if sample_weight is not None:
-            sample_weight = validated_weights(sample_weight, X)
         prepared = Prepared(
-            X=X, target=target, sample_weight=sample_weight, labels=target.indicator, rows=X
+            X=X,
+            target=target,
+            sample_weight=weights_of_known(target, validated_weights(sample_weight, X)),
+            labels=target.indicator,
+            known=target.known,
+            rows=X,
         )
         if prepared.labels.shape[1] == 1 and self.needs_pairs:
             # one label alone has no pair: its complement takes the place of the second label
             prepared.labels = np.hstack([prepared.labels, ~prepared.labels])
             prepared.n_scores = 1
+            if prepared.known is not None:
+                prepared.known = np.hstack([prepared.known, prepared.known])
         return prepared
 
     def keep(
@@ -274,7 +281,8 @@ class KernelLabelRanker(KernelModel, LabelRanker):
             with self.within_precision():
                 scores = self.unseen_scores(prepared, result)
         labels = self._labels_to_cut(prepared)
-        return threshold.fit(scores, labels, prepared.sample_weight, result.margin)
+        known = prepared.target.known
+        return threshold.fit(scores, labels, prepared.sample_weight, result.margin, known=known)
 
     def unseen_scores(self, prepared: Prepared, result: Result) -> NDArray[np.float64]:
         """Scores of every training row by a model that has not seen it."""
@@ -340,10 +348,12 @@ class PairLossRanker(KernelLabelRanker):
             return False
         if not isinstance(self.zero_label, str):
             return bool(self.zero_label)
-        labels = prepared.labels
+        labels, known = prepared.labels, prepared.known
+        irrelevant = ~labels if known is None else ~labels & known
         if prepared.sample_weight is not None:
-            labels = labels[prepared.sample_weight > 0.0]
-        return bool((labels.all(axis=1) | ~labels.any(axis=1)).any())
+            counted = prepared.sample_weight > 0.0
+            labels, irrelevant = labels[counted], irrelevant[counted]
+        return bool((~labels.any(axis=1) | ~irrelevant.any(axis=1)).any())
 
     def make_problem(self, prepared):
         if prepared.problem is not None:
@@ -351,7 +361,12 @@ class PairLossRanker(KernelLabelRanker):
             kind = type(prepared.problem)
         else:
             kind = ZeroLabelLoss if self.has_zero_label(prepared) else PairLoss
-        return kind(prepared.labels, *self.loss_parameters, sample_weight=prepared.sample_weight)
+        return kind(
+            prepared.labels,
+            *self.loss_parameters,
+            sample_weight=prepared.sample_weight,
+            involved=prepared.known,
+        )
 
     def minimise(self, prepared, **options):
         operator, problem, start = prepared.operator, prepared.problem, prepared.start

@@ -37,12 +37,19 @@ class Neighbourhood:
             far - distances, span, out=np.ones_like(distances), where=span > 0.0
         )
 
-    def smooth(self, labels):
-        """c_ik = (y_ik + Σ_t closeness_it y_tk) / (|N_i| + 1): the row's own vote and others'."""
+    def smooth(self, labels, known=None):
+        """c_ik = (y_ik + Σ_t closeness_it y_tk) / (|N_i| + 1): the row's own vote and others'.
+
+        |N_i| counts the neighbours whose label k is known.
+        """
         votes = np.array(labels, dtype=np.float64)
+        voters = self.indices.shape[1] + 1 if known is None else np.array(known, dtype=np.float64)
         for place in range(self.indices.shape[1]):
-            votes += self.closeness[:, [place]] * labels[self.indices[:, place]]
-        return votes / (self.indices.shape[1] + 1)
+            neighbour = self.indices[:, place]
+            votes += self.closeness[:, [place]] * labels[neighbour]
+            if known is not None:
+                voters += known[neighbour]
+        return votes / np.maximum(voters, 1)
 
 
 def kernel_distances(K):

@@ -21,6 +21,7 @@ from ..utils.validation import (
     canonical,
     check_real,
     numbers_of_objects,
+    refuse_missing,
     usual_errors,
     validated_weights,
 )
@@ -75,13 +76,14 @@ class KernelClassifier(ClassifierMixin, KernelModel):
 
     def check_data(self, X, y, sample_weight=None):
         y = numbers_of_objects(as_plain_array(y, "y"))
+        refuse_missing(y, f"Leave out the rows that have none: {type(self).__name__} needs it.")
         with usual_errors("X"):
             X, y = validate_data(self, as_plain_numbers(X), y, **self._accepted())
         if self.kernel == "precomputed":
             self._check_square(X)
         X = canonical(X) if sparse.issparse(X) else X
         check_classification_targets(y)
-        weight = None if sample_weight is None else validated_weights(sample_weight, X)
+        weight = validated_weights(sample_weight, X)
         classes, codes = np.unique(y, return_inverse=True)
         rows, counted = X, None
         if weight is not None and not weight.all():

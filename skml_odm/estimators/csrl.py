@@ -151,7 +151,9 @@ class CSRL(RowLossRanker):
 
     def make_problem(self, prepared):
         covariance = self._covariance(prepared.labels.shape[1])
-        return SeparationLoss(prepared.labels, self.beta, covariance, prepared.sample_weight)
+        return SeparationLoss(
+            prepared.labels, self.beta, covariance, prepared.sample_weight, prepared.known
+        )
 
     def keep(self, prepared, result, **options):
         self._warn_if_tied(result.scores)

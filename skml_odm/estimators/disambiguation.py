@@ -18,6 +18,7 @@ from ..solvers.confidence import confidences as confidence_step
 from ..solvers.newton import newton
 from ..solvers.result import EXACT_ROWS
 from ..solvers.turns import newton_to_rounding
+from ..utils.types import NDArray
 from .candidates import largest_is_one
 
 # Relative gap of the models that only serve to score rows they have not seen.
@@ -45,6 +46,8 @@ class Training:
         The pair loss.
     tol, max_iter, verbose
         As in ``newton``.
+    known : ndarray of shape (m, q), bool, or None
+        Which labels are known to be candidates or not; None if all are. The others are in no pair.
     """
 
     operator: object
@@ -53,33 +56,39 @@ class Training:
     tol: float
     max_iter: int
     verbose: int = 0
+    known: NDArray | None = None
 
     def __call__(self, confidences, weight, candidates=None, start=None, tol=None):
         """The Result for confidences P and row weights c; candidates as in ``ConfidenceLoss``."""
         solve = newton_to_rounding if confidences.shape[0] <= EXACT_ROWS else newton
-        loss = ConfidenceLoss(confidences, weight, self.theta, self.mu, candidates)
+        loss = ConfidenceLoss(
+            confidences, weight, self.theta, self.mu, candidates, involved=self.known
+        )
         tol = self.tol if tol is None else tol
         options = {"max_iter": self.max_iter, "start": start, "verbose": self.verbose}
         result = solve(self.operator, loss, tol=tol, **options)
         return accepted(result, self.operator, loss.at_zero, tol=tol)
 
 
-def equal_weights(confidences, C, candidates=None):
+def equal_weights(confidences, C, candidates=None, known=None):
     """c_i that give the pairs of every row the weight C together; 0 for rows without pairs."""
     q = confidences.shape[1]
+    n_known = q if known is None else known.sum(axis=1)
     if candidates is None:
         # in falling order entry a is the greater one of q − 1 − a pairs and the lesser one of a
         falling = -np.sort(-confidences, axis=1)
         total = falling @ (q - 1.0 - 2.0 * np.arange(q))
+        # unknown labels, whose confidence is 0, would be the lesser ones of some
+        total -= (q - n_known) * confidences.sum(axis=1)
     else:
-        total = confidences.sum(axis=1) * (q - candidates.sum(axis=1))
+        total = confidences.sum(axis=1) * (n_known - candidates.sum(axis=1))
     pairs = total > 1e-12 * np.maximum(confidences.max(axis=1), 1e-300)
     return np.divide(C, total, out=np.zeros(len(total)), where=pairs)
 
 
 def unseen_scores(train, confidences, candidates, C, n_folds, rng):
     """Scores of every row by a model trained without its fold."""
-    weight = equal_weights(confidences, C, candidates)
+    weight = equal_weights(confidences, C, candidates, train.known)
     whole = train(confidences, weight, candidates, tol=ROUGH)
     folds = np.array_split(rng.permutation(len(weight)), min(n_folds, len(weight)))
     return scores_without_folds(train, confidences, weight, candidates, whole.coefficients, folds)

@@ -58,6 +58,8 @@ class Prepared:
     sample_weight : ndarray of shape (m,), optional
     labels : ndarray
         What the problem is about: booleans (rows × labels), or class numbers.
+    known : ndarray of bool, optional
+        Which of the labels are known; None if all are.
     rows : ndarray or CSR matrix
         The rows of the problem.
     counted : ndarray of int, optional
@@ -80,6 +82,7 @@ class Prepared:
     sample_weight: NDArray | None
     labels: NDArray
     rows: Any
+    known: NDArray | None = None
     counted: NDArray | None = None
     kernel: Any = None
     operator: Any = None

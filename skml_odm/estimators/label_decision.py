@@ -1,7 +1,7 @@
 """Labels and probabilities as good as the scores, for any classifier that scores labels."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -23,11 +23,15 @@ from ..utils.types import ArrayLike, Matrix, NDArray, Self, csr_matrix
 from ..utils.validation import (
     Target,
     as_plain_array,
+    as_plain_labels,
     check_parameters,
     check_real,
     check_seed,
     forget,
+    some_rows,
     validated_weights,
+    weights_of_known,
+    with_unknown,
 )
 from .base import LabelRanker
 
@@ -69,7 +73,7 @@ class LabelDecisionCV(LabelRanker):
         - "balanced": all of these a little; labels with a probability above ½,
         - "cardinality": as many labels as there are in training,
         - a function of (y_true, y_pred), boolean arrays (rows × labels), that is larger for better
-          predictions; one cut.
+          predictions; one cut. If y has unknown labels, y_true has numbers, and NaN for these.
 
         For "hamming", "subset-accuracy" and "balanced" a row for which nothing would be predicted
         gets its most probable label if that pays in training: in accuracy of cells, or of rows
@@ -170,7 +174,8 @@ class LabelDecisionCV(LabelRanker):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Whatever the estimator takes.
         y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Zeros and ones. A one-dimensional y with two classes is a single label.
+            Zeros and ones, and NaN for unknown labels if the estimator takes them. A
+            one-dimensional y with two classes is a single label.
         sample_weight : array-like of shape (n_samples,), optional
             For the ``fit`` of the estimator, or of a pipeline's last step, and for the decision.
         groups : array-like of shape (n_samples,), optional
@@ -182,17 +187,16 @@ class LabelDecisionCV(LabelRanker):
         """
         forget(self)
         check_parameters(self)
-        y = as_plain_array(y, "y")
+        y = as_plain_labels(y)
         target = Target(y)
         X, y, groups = indexable(as_plain_array(X), y, groups)
-        weight: Any = None
         if target.container == "column":
             y = target.indicator[:, 0].astype(int)
-        if sample_weight is not None:
-            weight = validated_weights(sample_weight, X)
+        for_fit = validated_weights(sample_weight, X)
+        weight = weights_of_known(target, for_fit)
         folds = self._folds(X, y, groups)
-        rows, parts, scores, predicted = self._held_out(X, y, weight, folds, target)
-        self.estimator_ = _fitted(self.estimator, X, y, weight)
+        rows, parts, scores, predicted = self._held_out(X, y, for_fit, folds, target)
+        self.estimator_ = _fitted(self.estimator, X, y, for_fit)
         self._remember(target, weight)
         if self.guarantee is not None or isinstance(self.estimator, FrozenEstimator):
             # labels without a row here may be predicted: others may have them
@@ -200,10 +204,9 @@ class LabelDecisionCV(LabelRanker):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        indicator = target.indicator[rows]
-        weight = None if weight is None else weight[rows]
-        self.decision_ = self._new_decision().fit(scores, indicator, weight, parts=parts)
-        self.measures_ = self._measured(scores, indicator, weight, parts, predicted)
+        truth = target.indicator[rows], some_rows(weight, rows), some_rows(target.known, rows)
+        self.decision_ = fit_decision(self._new_decision(), scores, truth, parts)
+        self.measures_ = self._measured(scores, truth, parts, predicted)
         return self
 
     def label_scores(self, X: Matrix) -> NDArray[np.float64]:
@@ -271,8 +274,7 @@ class LabelDecisionCV(LabelRanker):
         """Rows, their folds, scores, and what the classifier predicts for them."""
         work = delayed(_scores_and_labels)
         found = Parallel(n_jobs=self.n_jobs)(
-            work(self.estimator, X, y, target.indicator, sample_weight, train, test)
-            for train, test in folds
+            work(self.estimator, X, y, target, sample_weight, train, test) for train, test in folds
         )
         held_out = [np.arange(len(target))[test] for _, test in folds]
         folds = [np.full(len(part), i) for i, part in enumerate(held_out)]
@@ -286,31 +288,36 @@ class LabelDecisionCV(LabelRanker):
         scores = total / np.bincount(which)[:, None]
         return rows, parts[first], scores, predicted[first]
 
-    def _measured(self, scores, indicator, weight, parts, predicted):
-        """Every measure of every decision, fitted to the other folds if there are any."""
+    def _measured(self, scores, truth, parts, predicted):
+        """Every measure of every decision, fitted to the other folds if there are any.
+
+        The truth of some rows are their labels, weights, and which labels are known.
+        """
+        weight = truth[1]
         if weight is not None:
             counted = weight > 0.0
-            scores, indicator, weight = scores[counted], indicator[counted], weight[counted]
-            parts, predicted = parts[counted], predicted[counted]
+            scores, parts, predicted = scores[counted], parts[counted], predicted[counted]
+            truth = tuple(some_rows(each, counted) for each in truth)
         named = {name: LabelDecision(name, self.calibration) for name in RULES}
         if self.guarantee is not None or callable(self.measure):
             named["chosen"] = self._new_decision()
-        labels = {name: np.zeros(indicator.shape, dtype=bool) for name in named}
+        labels = {name: np.zeros(scores.shape, dtype=bool) for name in named}
         for part in np.unique(parts):
             new = parts == part
             other = ~new if not new.all() else new
-            data = indicator[other], None if weight is None else weight[other]
+            of_others = tuple(some_rows(each, other) for each in truth)
             first = None
             for name, decision in named.items():
                 if first is None or decision.guarantee is not None:
-                    first = decision.fit(scores[other], *data, parts=parts[other])
+                    first = fit_decision(decision, scores[other], of_others, parts[other])
                 else:
                     decision.calibration_ = first.calibration_
-                    decision.fit_rule(decision.values(scores[other]), *data)
+                    decision.fit_rule(decision.values(scores[other]), *of_others)
                 labels[name][new] = decision.decide(scores[new]) > 0.0
         labels = {"estimator": predicted, **labels}
+        y_true = with_unknown(truth[0], truth[2])
         return {
-            name: {measure: value(indicator, found) for measure, value in MEASURES.items()}
+            name: {measure: value(y_true, found) for measure, value in MEASURES.items()}
             for name, found in labels.items()
         }
 
@@ -322,6 +329,12 @@ class LabelDecisionCV(LabelRanker):
         return tags
 
 
+def fit_decision(decision, scores, truth, parts):
+    """A decision fitted to scores of rows with this truth: labels, weights and what is known."""
+    indicator, weight, known = truth
+    return decision.fit(scores, indicator, weight, known=known, parts=parts)
+
+
 def _fitted(estimator, X, y, sample_weight):
     """A clone, fitted."""
     options = {}
@@ -331,7 +344,7 @@ def _fitted(estimator, X, y, sample_weight):
     return clone(estimator).fit(X, y, **options)
 
 
-def _scores_and_labels(estimator, X, y, indicator, sample_weight, train, test):
+def _scores_and_labels(estimator, X, y, target, sample_weight, train, test):
     """Scores and predicted labels of a fold's test rows.
 
     Many classifiers refuse a label that all training rows of the fold have, or none. It is left out
@@ -340,15 +353,15 @@ def _scores_and_labels(estimator, X, y, indicator, sample_weight, train, test):
     X_train, y_train = _safe_split(estimator, X, y, train)
     X_test, _ = _safe_split(estimator, X, y, test, train)
     weight = None if sample_weight is None else _safe_indexing(sample_weight, train)
-    known = indicator[train]
-    learned = known.any(axis=0) & ~known.all(axis=0)
+    given = target.labels[train]
+    learned = (given == 1).any(axis=0) & (given == 0).any(axis=0)
     try:
         model = _fitted(estimator, X_train, y_train, weight)
         learned[:] = True
     except ValueError:
         if learned.all() or not learned.any():
             raise
-        y_train = known[:, learned].astype(int)
+        y_train = given[:, learned].astype(int if target.known is None else float)
         y_train = sparse.csr_matrix(y_train) if sparse.issparse(y) else y_train
         model = _fitted(estimator, X_train, y_train, weight)
     scores, labels = (
@@ -356,7 +369,7 @@ def _scores_and_labels(estimator, X, y, indicator, sample_weight, train, test):
     )
     if learned.all():
         return scores, labels.astype(bool)
-    all_labels = np.tile(known[0], (len(labels), 1))
+    all_labels = np.tile((given == 1).any(axis=0), (len(labels), 1))
     all_scores = np.where(all_labels, scores.max(axis=1)[:, None], scores.min(axis=1)[:, None])
     all_scores[:, learned], all_labels[:, learned] = scores, labels
     return all_scores, all_labels

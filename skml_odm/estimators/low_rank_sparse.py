@@ -4,13 +4,15 @@ For features X (m × d) and labels Y (m × q) the problem is ::
 
     min over W, b, D   ½‖XW + 1bᵀ − D‖² + γ‖D‖_* + β‖Y − D‖₁ + η‖W‖_*
 
-with sums of singular values ‖·‖_* and of absolute values ‖·‖₁. Its dual is ::
+with sums of singular values ‖·‖_* and of absolute values ‖·‖₁, the latter over the known labels
+alone. Its dual is ::
 
     max over A, B   −½‖A + B‖² − ⟨B, Y⟩
     ‖A‖₂ ≤ γ,  max|B| ≤ β,  ‖Xᵀ(A + B)‖₂ ≤ η,  1ᵀ(A + B) = 0 (if there is a b)
 
-and A + B = XW + 1bᵀ − D where both are optimal. W need not leave the row space of the centred
-features: the solver works with coordinates P (m × r) of the rows in it, for which PᵀP is diagonal.
+with B = 0 for unknown labels, and A + B = XW + 1bᵀ − D where both are optimal. W need not leave the
+row space of the centred features: the solver works with coordinates P (m × r) of the rows in it,
+for which PᵀP is diagonal.
 """
 
 from dataclasses import dataclass
@@ -83,13 +85,22 @@ class RowSpace:
             self.P = vectors * singular
 
 
-def lower_bound(X, Y, A, B, gamma, beta, eta, center):
+def balanced(A, B, known):
+    """A and B whose columns sum to zero together; B stays zero for unknown labels."""
+    if known is None:
+        return A, B - (A + B).mean(axis=0)
+    number = known.sum(axis=0)
+    A = A - np.where(number > 0, 0.0, A.mean(axis=0))
+    return A, B - known * ((A + B).sum(axis=0) / np.maximum(number, 1))
+
+
+def lower_bound(X, Y, A, B, gamma, beta, eta, center, known=None):
     """The largest dual value on the segment from 0 to (A, B), after B is made to balance A."""
     if gamma == 0:
         # what is left is rounding
         A = np.zeros_like(A)
     if center:
-        B = B - (A + B).mean(axis=0)
+        A, B = balanced(A, B, known)
     both = A + B
     limits = [
         (gamma, np.linalg.norm(A, 2)),
@@ -102,7 +113,7 @@ def lower_bound(X, Y, A, B, gamma, beta, eta, center):
     return step * slope - 0.5 * step**2 * curvature
 
 
-def low_rank_sparse(X, Y, *, gamma, beta, eta, fit_intercept, tol, max_iter, verbose=0):
+def low_rank_sparse(X, Y, *, gamma, beta, eta, fit_intercept, tol, max_iter, known=None, verbose=0):
     """Solve the problem by the alternating direction method of multipliers.
 
     W and D have copies J = W, L = D and S = D. The coupled quadratic function of (W, b, D) is
@@ -113,11 +124,14 @@ def low_rank_sparse(X, Y, *, gamma, beta, eta, fit_intercept, tol, max_iter, ver
     ----------
     X : ndarray or CSR matrix of shape (m, d)
     Y : ndarray of shape (m, q)
+        Zero for unknown labels.
     gamma, beta, eta : float
     fit_intercept : bool
     tol : float
         Relative duality gap to reach.
     max_iter : int
+    known : ndarray of shape (m, q), bool, optional
+        Which labels are known; all by default.
     verbose : int
 
     Returns
@@ -125,6 +139,7 @@ def low_rank_sparse(X, Y, *, gamma, beta, eta, fit_intercept, tol, max_iter, ver
     Decomposition
     """
     space = RowSpace(X, fit_intercept)
+    counted = 1.0 if known is None else known
     P, squares = space.P, space.squares[:, None]
     J, L, S = np.zeros((len(squares), Y.shape[1])), Y, Y
     of_J, of_L, of_S = np.zeros_like(J), np.zeros_like(Y), np.zeros_like(Y)
@@ -146,7 +161,7 @@ def low_rank_sparse(X, Y, *, gamma, beta, eta, fit_intercept, tol, max_iter, ver
         )
         J, norm_J = shrink_singular_values(of_J, eta / penalty_W)
         L, norm_L = shrink_singular_values(of_L, gamma / penalty_D)
-        S = Y - soft_threshold(Y - of_S, beta / penalty_D)
+        S = Y - soft_threshold(Y - of_S, counted * beta / penalty_D)
         of_J -= J
         of_L -= L
         of_S -= S
@@ -155,9 +170,9 @@ def low_rank_sparse(X, Y, *, gamma, beta, eta, fit_intercept, tol, max_iter, ver
         b = L.mean(axis=0) * fit_intercept
         residual = P @ J + b - L
         primal = 0.5 * np.vdot(residual, residual) + gamma * norm_L
-        primal += beta * np.abs(Y - L).sum() + eta * norm_J
+        primal += beta * np.abs(counted * (Y - L)).sum() + eta * norm_J
         dual = lower_bound(
-            X, Y, penalty_D * of_L, penalty_D * of_S, gamma, beta, eta, fit_intercept
+            X, Y, penalty_D * of_L, penalty_D * of_S, gamma, beta, eta, fit_intercept, known
         )
         gap = min(1.0, relative_gap(primal, primal - max(dual, 0.0)))
         if verbose:

@@ -100,11 +100,12 @@ class M3L(RowLossRanker):
         m, n_labels = prepared.labels.shape
         given = self.covariance
         if isinstance(given, str):
-            given = label_correlations(prepared.labels, prepared.sample_weight)
+            given = label_correlations(prepared.labels, prepared.sample_weight, prepared.known)
         elif given is not None:
             given = check_covariance(given, (n_labels,))
         # C Σ loss + ½ tr(…) with the weights of the loss as upper bounds of the multipliers
         weight = np.full(m, float(self.C))
         if prepared.sample_weight is not None:
             weight *= prepared.sample_weight
-        return BinaryLoss(prepared.labels, 1.0, LabelCovariance(n_labels, False, given), weight)
+        covariance = LabelCovariance(n_labels, False, given)
+        return BinaryLoss(prepared.labels, 1.0, covariance, weight, prepared.known)

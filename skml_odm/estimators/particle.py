@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils.types import Matrix, NDArray, Self
-from ..utils.validation import COUNT, POSITIVE, SHARE, check_real, forget, one_of
+from ..utils.validation import COUNT, POSITIVE, SHARE, check_real, forget, known_rows, one_of
 from .base import LabelRanker
 from .propagation import credible_labels, nearest_rows, propagate, reconstruction_weights
 from .shared_docs import estimator_docs
@@ -130,8 +130,9 @@ class Particle(LabelRanker):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Ones for candidates, zeros for labels that are certainly irrelevant. A one-dimensional y
-            with two classes is a single label.
+            Ones for candidates, zeros for labels that are certainly irrelevant, NaN for labels of
+            which nothing is known: they are neither. A one-dimensional y with two classes is a
+            single label.
 
         Returns
         -------
@@ -140,17 +141,20 @@ class Particle(LabelRanker):
         forget(self)
         self._validate_params()
         X, target = self._validated_pair(X, y)
-        candidates = target.indicator
+        used = known_rows(target)
+        X, candidates = X[used], target.indicator[used]
+        known = np.True_ if target.known is None else target.known[used]
         neighbours, distances = nearest_rows(X, self.n_neighbors)
         graph = reconstruction_weights(X, neighbours)
-        self.confidence_ = propagate(graph, candidates, self.alpha)
-        self.credible_ = credible_labels(
-            self.confidence_, candidates, neighbours, distances, self.credibility
-        )
+        confidence = propagate(graph, candidates, self.alpha)
+        credible = credible_labels(confidence, candidates, neighbours, distances, self.credibility)
+        self.confidence_ = np.zeros(target.indicator.shape)
+        self.credible_ = np.zeros(target.indicator.shape, dtype=bool)
+        self.confidence_[used], self.credible_[used] = confidence, credible
         self._remember(target)
-        self._fit_machines(X, candidates)
+        self._fit_machines(X, credible, ~candidates & known)
         if self.variant == "map":
-            self._fit_posterior(X, candidates, neighbours)
+            self._fit_posterior(X, candidates, credible, known, neighbours)
         return self
 
     def label_scores(self, X: Matrix) -> NDArray[np.float64]:
@@ -177,8 +181,8 @@ class Particle(LabelRanker):
             return self._log_odds(votes)
         return np.round(votes[:, :-1] - votes[:, -1:], VOTE_DECIMALS)
 
-    def _fit_machines(self, X, candidates):
-        credible, q = self.credible_, self.n_labels_
+    def _fit_machines(self, X, credible, irrelevant):
+        q = self.n_labels_
         pairs = list(combinations(range(q), 2))
         if self.variant == "vls" or q == 1:  # one label alone can only be told from the virtual one
             pairs += [(label, q) for label in range(q)]
@@ -187,7 +191,6 @@ class Particle(LabelRanker):
         self.intercept_ = np.zeros(len(pairs))
         self.vote_weight_ = np.zeros(len(pairs))
         self.n_iter_ = 1
-        irrelevant = ~candidates
         for number, (first, second) in enumerate(pairs):
             if second == q:
                 for_first, for_second = credible[:, first], irrelevant[:, first]
@@ -222,15 +225,19 @@ class Particle(LabelRanker):
         )
         return np.round(for_first @ first + ~for_first @ second, VOTE_DECIMALS)
 
-    def _fit_posterior(self, X, candidates, neighbours):
+    def _fit_posterior(self, X, candidates, credible, known, neighbours):
         """Priors and likelihoods of vote counts, each with one more row of every kind."""
         m, q = candidates.shape
-        near = candidates[neighbours] if neighbours.shape[1] else candidates[:, None]
-        frequent = near.mean(axis=1) >= 0.5
+        known = np.broadcast_to(known, (m, q))
+        near, n_near = (
+            (each[neighbours] if neighbours.shape[1] else each[:, None]).sum(axis=1)
+            for each in (candidates, known)
+        )
+        frequent = 2 * near >= np.maximum(n_near, 1)
         self.prior_ = (1.0 + frequent.sum(axis=0)) / (2.0 + m)
         votes = self._votes(X).astype(np.intp)
         counts = np.ones((2, q, max(q, 2)))
-        for relevant, rows in enumerate((~candidates, self.credible_)):
+        for relevant, rows in enumerate((~candidates & known, credible)):
             for label in range(q):
                 np.add.at(counts[relevant, label], votes[rows[:, label], label], 1.0)
         self.likelihood_ = counts / counts.sum(axis=2, keepdims=True)

@@ -15,6 +15,8 @@ from ..utils.validation import (
     check_bool,
     check_verbose,
     forget,
+    known_rows,
+    some_rows,
 )
 from ..utils.warn import warn_user
 from .base import LabelRanker
@@ -60,7 +62,7 @@ class PMLLRS(LabelRanker):
     intercept_ : ndarray of shape (n_labels,)
         b; zero without intercept.
     ground_truth_ : ndarray of shape (n_samples, n_labels)
-        D of the training rows.
+        D of the training rows; zeros for rows in which nothing is known.
     objective_ : float
         Value of the objective.
     dual_gap_ : float
@@ -124,8 +126,8 @@ class PMLLRS(LabelRanker):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Ones for candidates, zeros for other labels. A one-dimensional y with two classes is a
-            single label.
+            Ones for candidates, zeros for other labels, NaN for labels of which nothing is known:
+            Y − D leaves them out. A one-dimensional y with two classes is a single label.
 
         Returns
         -------
@@ -135,17 +137,20 @@ class PMLLRS(LabelRanker):
         self._validate_params()
         threshold = make_threshold(self.threshold)
         X, target = self._validated_pair(X, y)
+        used = known_rows(target)
+        X, candidates, known = X[used], target.indicator[used], some_rows(target.known, used)
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 result = low_rank_sparse(
                     X,
-                    target.indicator.astype(np.float64),
+                    candidates.astype(np.float64),
                     gamma=self.gamma,
                     beta=self.beta,
                     eta=self.eta,
                     fit_intercept=self.fit_intercept,
                     tol=self.tol,
                     max_iter=self.max_iter,
+                    known=known,
                     verbose=self.verbose,
                 )
         except (FloatingPointError, np.linalg.LinAlgError) as error:
@@ -162,13 +167,15 @@ class PMLLRS(LabelRanker):
             )
         self.coef_ = np.ascontiguousarray(result.weights.T)
         self.intercept_ = result.intercept
-        self.ground_truth_ = result.ground_truth
+        self.ground_truth_ = np.zeros(target.indicator.shape)
+        self.ground_truth_[used] = result.ground_truth
         self.objective_ = result.primal
         self.dual_gap_ = float(result.gap)
         self.n_iter_ = result.n_iter
         self._remember(target)
-        believed = target.indicator & (result.ground_truth > 0.5)
-        self.threshold_ = threshold.fit(X @ self.coef_.T + self.intercept_, believed)
+        believed = candidates & (result.ground_truth > 0.5)
+        scores = X @ self.coef_.T + self.intercept_
+        self.threshold_ = threshold.fit(scores, believed, known=known)
         return self
 
     def label_scores(self, X: Matrix) -> NDArray[np.float64]:

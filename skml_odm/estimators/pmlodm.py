@@ -8,7 +8,15 @@ from sklearn.utils import check_array, check_random_state
 
 from ..decisions.thresholds import make_threshold
 from ..utils.types import ArrayLike, Matrix, Self
-from ..utils.validation import COUNT, NOT_NEGATIVE, SHARE, as_plain_numbers, one_of, usual_errors
+from ..utils.validation import (
+    COUNT,
+    NOT_NEGATIVE,
+    SHARE,
+    as_plain_numbers,
+    one_of,
+    some_rows,
+    usual_errors,
+)
 from .base import KernelLabelRanker
 from .candidates import Neighbourhood, Prototypes, largest_is_one
 from .disambiguation import (
@@ -36,6 +44,8 @@ class CandidateLabels:
     ----------
     indicator : ndarray of shape (m, q), bool
         The candidates, the complement of a single label included.
+    known : ndarray of shape (m, q), bool, or None
+        Which labels are known to be candidates or not; None if all are.
     given : ndarray of shape (m, q), optional
         Their confidences if these are not to be learned.
     confidences, prototypes, history, solver
@@ -45,6 +55,7 @@ class CandidateLabels:
     """
 
     indicator: Any
+    known: Any = None
     given: Any = None
     confidences: Any = None
     prototypes: Any = None
@@ -214,7 +225,9 @@ class PMLODM(KernelLabelRanker):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Training rows, or their kernel matrix if ``kernel="precomputed"``.
         y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Zeros and ones: the candidates. A one-dimensional y with two classes is a single label.
+            Zeros and ones: the candidates. NaN is a label of which nothing is known: it is neither
+            a candidate nor irrelevant, and in no pair of its row. The paper's method cannot take
+            it. A one-dimensional y with two classes is a single label.
         confidences : array-like of shape (n_samples, n_labels), optional
             Confidences of the candidates, in [0, 1] and zero for other labels. If given, they are
             not learned, and the problem is convex.
@@ -231,14 +244,20 @@ class PMLODM(KernelLabelRanker):
         return self.keep(prepared, self.solve(prepared))
 
     def make_problem(self, prepared):
-        return CandidateLabels(prepared.labels)
+        return CandidateLabels(prepared.labels, prepared.known)
 
     def minimise(self, prepared, *, random_state, **options):
         problem, X, precomputed = prepared.problem, prepared.rows, self.kernel == "precomputed"
-        train = problem.train = Training(prepared.operator, self.theta, self.mu, **options)
-        indicator, found = problem.indicator, problem.given
+        indicator, known, found = problem.indicator, problem.known, problem.given
+        train = Training(prepared.operator, self.theta, self.mu, known=known, **options)
+        problem.train = train
         prototypes = Prototypes(X, indicator.shape[1], precomputed)
         if found is None and self.confidence == "paper":
+            if known is not None:
+                raise ValueError(
+                    "y must have no unknown labels (NaN) for confidence='paper', which takes every "
+                    "label that is no candidate for irrelevant. Use 'cross-fitted' or 'neighbours'."
+                )
             neighbourhood = Neighbourhood(X, self.n_neighbors, precomputed)
             outcome = self._alternate(train, neighbourhood, prototypes, indicator)
             problem.history, problem.n_turns = outcome.history, len(outcome.history)
@@ -249,7 +268,8 @@ class PMLODM(KernelLabelRanker):
             if found is None:
                 rng = check_random_state(random_state)
                 found, certain = self._confidences(train, X, indicator, rng), indicator
-            problem.certain, problem.weight = certain, equal_weights(found, self.C, certain)
+            problem.certain = certain
+            problem.weight = equal_weights(found, self.C, certain, known)
             result = train(found, problem.weight, certain)
             prototypes.update(found)
         problem.confidences, problem.prototypes = found, prototypes.points
@@ -314,8 +334,13 @@ class PMLODM(KernelLabelRanker):
     def _confidences(self, train, X, indicator, rng):
         """Confidences from votes or from unseen scores."""
         if self.confidence == "neighbours":
-            votes = Neighbourhood(X, self.n_neighbors, self.kernel == "precomputed")
-            return largest_is_one(votes.smooth(indicator) * indicator)
+            known, precomputed = train.known, self.kernel == "precomputed"
+            used = slice(None) if known is None else np.flatnonzero(known.any(axis=1))
+            X = X[used][:, used] if precomputed else X[used]
+            neighbourhood = Neighbourhood(X, self.n_neighbors, precomputed)
+            votes = np.zeros(indicator.shape)
+            votes[used] = neighbourhood.smooth(indicator[used], some_rows(known, used))
+            return largest_is_one(votes * indicator)
         return cross_fit(train, indicator, self.C, N_FOLDS, rng)
 
     def _alternate(self, train, neighbourhood, prototypes, indicator):

@@ -78,7 +78,7 @@ class RankSVM(KernelLabelRanker):
     checks = KernelLabelRanker.checks | {"solver": one_of(*solvers)}
 
     def make_problem(self, prepared):
-        loss = HingeLoss(prepared.labels, self.C, prepared.sample_weight)
+        loss = HingeLoss(prepared.labels, self.C, prepared.sample_weight, prepared.known)
         return PairMultipliers(loss, bool(self.fit_intercept))
 
     def minimise(self, prepared, **options):

@@ -137,7 +137,7 @@ class RankSVMz(KernelLabelRanker):
             )
 
     def make_problem(self, prepared):
-        return self.C * pair_weights(prepared.labels, prepared.sample_weight)
+        return self.C * pair_weights(prepared.labels, prepared.sample_weight, prepared.known)
 
     def value_at_zero(self, prepared):
         return prepared.problem.sum()
@@ -161,9 +161,14 @@ class RankSVMz(KernelLabelRanker):
         )
 
 
-def pair_weights(indicator, sample_weight=None):
-    """Weight of each label's comparison with the zero label: 1/|Y_i| or 1/|N_i| times the row's."""
+def pair_weights(indicator, sample_weight=None, known=None):
+    """Weight of each label's comparison with the zero label: 1/|Y_i| or 1/|N_i| times the row's.
+
+    Unknown labels have the weight 0.
+    """
     n_relevant = indicator.sum(axis=1, keepdims=True)
-    n_others = indicator.shape[1] - n_relevant
-    weight = 1.0 / np.where(indicator, n_relevant, n_others)
+    n_known = indicator.shape[1] if known is None else known.sum(axis=1, keepdims=True)
+    weight = 1.0 / np.maximum(np.where(indicator, n_relevant, n_known - n_relevant), 1)
+    if known is not None:
+        weight *= known
     return weight if sample_weight is None else weight * sample_weight[:, None]

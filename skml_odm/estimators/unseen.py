@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..utils.validation import some_rows
+
 # Cross-validated labels are as good with three folds as with five or ten, and with this relative
 # gap as with 1e-3, on emotions, scene, medical, enron, yeast and genbase: the differences in
 # Hamming loss, F1 and ranking loss are within 1 %, without a direction. A fit takes half as long.
@@ -40,16 +42,16 @@ def unseen_scores(model, prepared, result):
         return result.scores
     scores = np.empty_like(result.scores)
     coefficients = np.zeros_like(result.scores)
-    weight = prepared.sample_weight
     options = model.solver_options() | {"tol": max(model.tol, ROUGH), "verbose": 0}
     for fold in folds_of(m):
         kept = np.delete(np.arange(m), fold)
         part = replace(
             prepared,
             labels=prepared.labels[kept],
+            known=some_rows(prepared.known, kept),
             rows=prepared.rows[kept],
             operator=prepared.operator.among(kept),
-            sample_weight=None if weight is None else weight[kept],
+            sample_weight=some_rows(prepared.sample_weight, kept),
             start=None,
         )
         part.problem = model.make_problem(part)

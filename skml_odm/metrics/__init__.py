@@ -1,6 +1,13 @@
 """Measures that scikit-learn lacks or computes more slowly, and scorers made of them."""
 
-from .ranking import average_precision, coverage, label_margins, one_error, ranking_loss
+from .ranking import (
+    average_precision,
+    coverage,
+    known_counts,
+    label_margins,
+    one_error,
+    ranking_loss,
+)
 from .scorers import (
     RankingScorer,
     average_precision_scorer,
@@ -15,6 +22,7 @@ __all__ = [
     "average_precision_scorer",
     "coverage",
     "coverage_scorer",
+    "known_counts",
     "label_margins",
     "one_error",
     "one_error_scorer",

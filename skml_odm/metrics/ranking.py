@@ -5,23 +5,73 @@ with many small validation folds its loop over rows would take most of the time.
 
 A row without a relevant or without an irrelevant label cannot be ranked wrongly: as in
 scikit-learn's ranking measures it counts, with no error.
+
+Unknown labels (NaN in ``y_true``) are left out, and so are rows in which nothing is known:
+``known_counts`` says what is left.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ..utils.types import Matrix, NDArray, Weights
-from ..utils.validation import Target, as_plain_numbers
+from ..utils.validation import Target, as_plain_numbers, weights_of_known
 
 # With at most so many labels ranking loss compares all pairs; otherwise it sorts.
 FEW_LABELS = 16
 
 
-def _labels_and_scores(y_true: Matrix, y_score: Matrix) -> tuple[NDArray, NDArray]:
-    """The two arguments of a ranking measure as arrays of one shape."""
-    indicator = Target(y_true).indicator
+class KnownCounts(NamedTuple):
+    """How much of a target is known."""
+
+    rows: int
+    """Rows with a known label."""
+    cells: int
+    """Known labels of all rows."""
+
+
+def known_counts(y: Matrix) -> KnownCounts:
+    """How many rows and cells (rows × labels) the measures of a target use.
+
+    Parameters
+    ----------
+    y : array-like or sparse matrix of shape (n_samples, n_labels)
+        NaN where a label is unknown.
+
+    Returns
+    -------
+    KnownCounts
+        With the fields ``rows`` and ``cells``.
+
+    Examples
+    --------
+    >>> known_counts([[1, 0, float("nan")], [0, 1, 1]])
+    KnownCounts(rows=2, cells=5)
+    """
+    target = Target(y)
+    if target.known is None:
+        return KnownCounts(len(target), target.indicator.size)
+    return KnownCounts(int(target.known.any(axis=1).sum()), int(target.known.sum()))
+
+
+class _Rows(NamedTuple):
+    """What a ranking measure is computed from: rows with a known label.
+
+    The scores of unknown labels are below those of all known ones of the row.
+    """
+
+    indicator: NDArray
+    irrelevant: NDArray
+    scores: NDArray
+    weights: Weights
+    n_known: Any
+
+
+def _rows(y_true: Matrix, y_score: Matrix, sample_weight: Weights = None) -> _Rows:
+    """The arguments of a ranking measure as arrays of one shape."""
+    target = Target(y_true)
+    indicator, known = target.indicator, target.known
     y_score = as_plain_numbers(y_score, "y_score")
     scores = y_score.toarray() if sparse.issparse(y_score) else np.asarray(y_score, dtype=float)
     scores = scores[:, None] if scores.ndim == 1 else scores
@@ -31,7 +81,15 @@ def _labels_and_scores(y_true: Matrix, y_score: Matrix) -> tuple[NDArray, NDArra
         )
     if not np.isfinite(scores).all():
         raise ValueError("y_score must be finite; got NaN or infinity.")
-    return indicator, scores
+    if known is None:
+        return _Rows(indicator, ~indicator, scores, sample_weight, indicator.shape[1])
+    weights = weights_of_known(target, sample_weight)
+    counted = known.any(axis=1)
+    indicator, known, scores = indicator[counted], known[counted], scores[counted]
+    lowest = np.where(known, scores, np.inf).min(axis=1, keepdims=True)
+    scores = np.where(known, scores, np.nextafter(lowest, -np.inf))
+    weights = None if weights is None else np.asarray(weights)[counted]
+    return _Rows(indicator, ~indicator & known, scores, weights, known.sum(axis=1))
 
 
 def one_error(y_true: Matrix, y_score: Matrix, *, sample_weight: Weights = None) -> float:
@@ -54,11 +112,11 @@ def one_error(y_true: Matrix, y_score: Matrix, *, sample_weight: Weights = None)
     >>> one_error([[1, 0, 0], [0, 1, 1]], [[0.9, 0.1, 0.5], [0.7, 0.6, 0.1]])
     0.5
     """
-    indicator, scores = _labels_and_scores(y_true, y_score)
-    top = scores == scores.max(axis=1, keepdims=True)
-    error = (top & ~indicator).sum(axis=1) / top.sum(axis=1)
-    error[~indicator.any(axis=1)] = 0.0
-    return float(np.average(error, weights=sample_weight))
+    rows = _rows(y_true, y_score, sample_weight)
+    top = rows.scores == rows.scores.max(axis=1, keepdims=True)
+    error = (top & ~rows.indicator).sum(axis=1) / top.sum(axis=1)
+    error[~rows.indicator.any(axis=1)] = 0.0
+    return float(np.average(error, weights=rows.weights))
 
 
 def _ranking(indicator: NDArray, scores: NDArray) -> NDArray:
@@ -89,18 +147,18 @@ def ranking_loss(y_true: Matrix, y_score: Matrix, *, sample_weight: Weights = No
     >>> ranking_loss([[1, 0, 0], [0, 1, 1]], [[0.9, 0.1, 0.5], [0.7, 0.6, 0.1]])
     0.5
     """
-    indicator, scores = _labels_and_scores(y_true, y_score)
+    indicator, irrelevant, scores, weights, n_known = _rows(y_true, y_score, sample_weight)
     if indicator.shape[1] <= FEW_LABELS:
         # all pairs at once
         wrong = scores[:, :, None] <= scores[:, None, :]
-        wrong &= indicator[:, :, None] > indicator[:, None, :]
+        wrong &= indicator[:, :, None] & irrelevant[:, None, :]
         wrong = np.count_nonzero(wrong, axis=(1, 2))
     else:
         relevant = np.take_along_axis(indicator, _ranking(indicator, scores), axis=1)
         wrong = np.where(relevant, np.cumsum(~relevant, axis=1), 0).sum(axis=1)
     n_relevant = indicator.sum(axis=1)
-    n_pairs = n_relevant * (indicator.shape[1] - n_relevant)
-    return float(np.average(wrong / np.maximum(n_pairs, 1), weights=sample_weight))
+    n_pairs = n_relevant * (n_known - n_relevant)
+    return float(np.average(wrong / np.maximum(n_pairs, 1), weights=weights))
 
 
 def average_precision(y_true: Matrix, y_score: Matrix, *, sample_weight: Weights = None) -> float:
@@ -123,7 +181,7 @@ def average_precision(y_true: Matrix, y_score: Matrix, *, sample_weight: Weights
     >>> average_precision([[1, 0, 0], [0, 1, 1]], [[0.9, 0.1, 0.5], [0.7, 0.6, 0.1]])
     0.7916666666666666
     """
-    indicator, scores = _labels_and_scores(y_true, y_score)
+    indicator, _, scores, weights, n_known = _rows(y_true, y_score, sample_weight)
     order = _ranking(indicator, scores)
     relevant = np.take_along_axis(indicator, order, axis=1)
     ranked = np.take_along_axis(scores, order, axis=1)
@@ -136,8 +194,8 @@ def average_precision(y_true: Matrix, y_score: Matrix, *, sample_weight: Weights
     precision = np.where(relevant, counts / last, 0.0).sum(axis=1)
     n_relevant = indicator.sum(axis=1)
     row = precision / np.maximum(n_relevant, 1)
-    row[(n_relevant == 0) | (n_relevant == indicator.shape[1])] = 1.0
-    return float(np.average(row, weights=sample_weight))
+    row[(n_relevant == 0) | (n_relevant == n_known)] = 1.0
+    return float(np.average(row, weights=weights))
 
 
 def coverage(
@@ -169,10 +227,10 @@ def coverage(
     >>> coverage([[1, 0, 0], [0, 1, 1]], [[0.9, 0.1, 0.5], [0.7, 0.6, 0.1]])
     1.0
     """
-    indicator, scores = _labels_and_scores(y_true, y_score)
+    indicator, _, scores, weights, _ = _rows(y_true, y_score, sample_weight)
     lowest = np.where(indicator, scores, np.inf).min(axis=1, keepdims=True)
     depth = np.maximum((scores >= lowest).sum(axis=1) - 1, 0)
-    depth = float(np.average(depth, weights=sample_weight))
+    depth = float(np.average(depth, weights=weights))
     return depth / indicator.shape[1] if normalize else depth
 
 
@@ -194,9 +252,11 @@ def label_margins(estimator: Any, X: Matrix, y: Matrix) -> NDArray:
         Row by row; rows without a pair add none.
     """
     score = getattr(estimator, "label_scores", None) or estimator.decision_function
-    indicator, scores = _labels_and_scores(y, score(X))
+    rows = _rows(y, score(X))
     margins = [
-        np.subtract.outer(row[relevant], row[~relevant]).ravel()
-        for row, relevant in zip(scores, indicator, strict=True)
+        np.subtract.outer(row[relevant], row[irrelevant]).ravel()
+        for row, relevant, irrelevant in zip(
+            rows.scores, rows.indicator, rows.irrelevant, strict=True
+        )
     ]
     return np.concatenate(margins)

@@ -56,11 +56,13 @@ cdef class BinaryRows(HingeRows):
                     value += self.theta[k, j] * product[j]
             else:
                 value = self.theta[k, k] * product[k]
-            residual[k] = 1.0 - sign[k] * self.scale * value
+            residual[k] = fabs(sign[k]) - sign[k] * self.scale * value
             surplus += weight * fmax(residual[k], 0.0) - fabs(a[k]) * residual[k]
         if surplus <= self.negligible:
             return surplus
         for k in range(q):
+            if sign[k] == 0.0:
+                continue
             curvature = rho * self.theta[k, k]
             m = fabs(a[k])
             if curvature > 0.0:

@@ -15,12 +15,14 @@ cdef class ConfidenceRows:
     Parameters
     ----------
     order : ndarray of shape (m, q), int32
-        The labels of each row by falling confidence.
+        The labels of each row by falling confidence, and those that are in no pair.
     confidences : ndarray of shape (m, q)
         P in that order.
     n_positive, first_other : ndarray of shape (m,), int32
         A pair's greater label is one of the first ``n_positive``, its lesser label stands at place
         ``first_other`` or later.
+    n_involved : ndarray of shape (m,), int32
+        How many labels are in pairs.
     weight : ndarray of shape (m,)
         c.
     lower, upper, mu : float
@@ -29,13 +31,16 @@ cdef class ConfidenceRows:
 
     cdef const int[:, ::1] order
     cdef const double[:, ::1] confidences
-    cdef const int[::1] n_positive, first_other
+    cdef const int[::1] n_positive, first_other, n_involved
     cdef const double[::1] weight
     cdef double lower, upper, mu
 
-    def __init__(self, order, confidences, n_positive, first_other, weight, lower, upper, mu):
+    def __init__(
+        self, order, confidences, n_positive, first_other, n_involved, weight, lower, upper, mu,
+    ):
         self.order, self.confidences = order, confidences
         self.n_positive, self.first_other = n_positive, first_other
+        self.n_involved = n_involved
         self.weight = weight
         self.lower, self.upper, self.mu = lower, upper, mu
 
@@ -57,7 +62,7 @@ cdef class ConfidenceRows:
                     g[j] = 0.0
                 row_loss = 0.0
                 for a in range(self.n_positive[i]):
-                    for b in range(max(a + 1, self.first_other[i]), q):
+                    for b in range(max(a + 1, self.first_other[i]), self.n_involved[i]):
                         importance = self.confidences[i, a] - self.confidences[i, b]
                         margin = f[a] - f[b]
                         short_by = max(self.lower - margin, 0.0)
@@ -91,7 +96,7 @@ cdef class ConfidenceRows:
                     step[j] = direction[i, self.order[i, j]]
                     out[j] = 0.0
                 for a in range(self.n_positive[i]):
-                    for b in range(max(a + 1, self.first_other[i]), q):
+                    for b in range(max(a + 1, self.first_other[i]), self.n_involved[i]):
                         flow = self.confidences[i, a] - self.confidences[i, b]
                         flow *= pair_curvature(f[a] - f[b], self.lower, self.upper, self.mu)
                         flow *= step[a] - step[b]
@@ -114,7 +119,7 @@ cdef class ConfidenceRows:
                     diagonal[i, j] = 0.0
                 for a in range(self.n_positive[i]):
                     k = self.order[i, a]
-                    for b in range(max(a + 1, self.first_other[i]), q):
+                    for b in range(max(a + 1, self.first_other[i]), self.n_involved[i]):
                         other = self.order[i, b]
                         curvature = self.confidences[i, a] - self.confidences[i, b]
                         curvature *= self.weight[i] * pair_curvature(

@@ -89,13 +89,15 @@ cdef class CovarianceRows(HingeRows):
         for k in range(q):
             total += product[k]
             m[k] = fabs(a[k])
-            self.side[k] = 0 if sign[k] > 0.0 else 1
-            m[q + self.side[k]] -= m[k]
+            # 2: a label that is not involved keeps m = 0
+            self.side[k] = 0 if sign[k] > 0.0 else 1 if sign[k] < 0.0 else 2
+            if self.side[k] < 2:
+                m[q + self.side[k]] -= m[k]
         for k in range(q):
             value = 0.0
             for j in range(q):
                 value += theta[k * q + j] * product[j]
-            residual[k] = 1.0 - sign[k] * self.scale * value
+            residual[k] = fabs(sign[k]) - sign[k] * self.scale * value
             plain[k] = product[k] + self.tau * total
             spread += product[k] * plain[k]
             slope[k] = residual[k]
@@ -155,6 +157,8 @@ cdef class CovarianceRows(HingeRows):
             low[0] = low[1] = -1
             for k in range(n):
                 side = self.side[k]
+                if side == 2:
+                    continue
                 if slope[k] > slope[high[side]]:
                     high[side] = k
                 if m[k] > 0.0 and (low[side] < 0 or slope[k] < slope[low[side]]):

@@ -27,8 +27,9 @@ cdef class HingePairs:
     Parameters
     ----------
     order : ndarray of shape (m, q), int32
-        The labels of each row, relevant ones first.
-    n_relevant : ndarray of shape (m,), int32
+        The labels of each row: relevant ones, irrelevant ones, and those that are in no pair.
+    n_relevant, n_involved : ndarray of shape (m,), int32
+        How many of them are relevant, and how many are relevant or irrelevant.
     weight : ndarray of shape (m,)
         c; rows of weight zero have no pairs.
     first : ndarray of shape (m,), int64
@@ -39,20 +40,20 @@ cdef class HingePairs:
     """
 
     cdef const int[:, ::1] order
-    cdef const int[::1] n_relevant
+    cdef const int[::1] n_relevant, n_involved
     cdef const double[::1] weight
     cdef const long long[::1] first
     cdef const int[::1] component
 
-    def __init__(self, order, n_relevant, weight, first, component):
+    def __init__(self, order, n_relevant, n_involved, weight, first, component):
         self.order = order
-        self.n_relevant = n_relevant
+        self.n_relevant, self.n_involved = n_relevant, n_involved
         self.weight = weight
         self.first = first
         self.component = component
 
     cdef inline bint has_pairs(self, Py_ssize_t i) noexcept nogil:
-        return 0 < self.n_relevant[i] < self.order.shape[1] and self.weight[i] > 0.0
+        return 0 < self.n_relevant[i] < self.n_involved[i] and self.weight[i] > 0.0
 
     def value(self, const double[:, ::1] scores, double[:, ::1] coefficients):
         """Return Σ_i c_i Σ_kl (1 − f_ik + f_il)₊; write A of α = c_i wherever f_ik − f_il < 1."""
@@ -69,7 +70,7 @@ cdef class HingePairs:
                 p, c, row = self.n_relevant[i], self.weight[i], 0.0
                 for a in range(p):
                     k = self.order[i, a]
-                    for b in range(p, q):
+                    for b in range(p, self.n_involved[i]):
                         other = self.order[i, b]
                         slack = 1.0 - scores[i, k] + scores[i, other]
                         if slack > 0.0:
@@ -117,7 +118,7 @@ cdef class HingePairs:
                 if not self.has_pairs(i):
                     continue
                 p, c = self.n_relevant[i], self.weight[i]
-                s = q - p
+                s = self.n_involved[i] - p
                 kappa = gram[at, at]
                 # a row without length has nothing to lose: its multipliers go to a bound at once
                 half = 0.5 / kappa if kappa > 1e-300 else 1e300
@@ -162,7 +163,7 @@ cdef class HingePairs:
 
     def free_laplacian(self, const double[::1] multipliers, double[:, ::1] laplacian):
         """Add Σ α(c − α)/c · (e_k − e_l)(e_k − e_l)ᵀ to ``laplacian``: what free ones can move."""
-        cdef Py_ssize_t q = self.order.shape[1], i, a, b, k, other, p, pair
+        cdef Py_ssize_t i, a, b, k, other, p, pair
         cdef double freedom, c
         with nogil:
             for i in range(self.order.shape[0]):
@@ -173,7 +174,7 @@ cdef class HingePairs:
                 p, c, pair = self.n_relevant[i], self.weight[i], self.first[i]
                 for a in range(p):
                     k = self.order[i, a]
-                    for b in range(p, q):
+                    for b in range(p, self.n_involved[i]):
                         freedom = multipliers[pair] * (c - multipliers[pair]) / c
                         pair = pair + 1
                         if freedom > 0.0:
@@ -200,7 +201,7 @@ cdef class HingePairs:
                 p, c, pair = self.n_relevant[i], self.weight[i], self.first[i]
                 for a in range(p):
                     k = self.order[i, a]
-                    for b in range(p, q):
+                    for b in range(p, self.n_involved[i]):
                         other = self.order[i, b]
                         alpha = multipliers[pair]
                         alpha -= alpha * (c - alpha) / c * (potential[k] - potential[other])
@@ -232,7 +233,7 @@ cdef class HingePairs:
                 for a in range(p):
                     k = self.order[i, a]
                     total = 0.0
-                    for b in range(p, q):
+                    for b in range(p, self.n_involved[i]):
                         other = self.order[i, b]
                         alpha = 0.0
                         if self.component[k] == self.component[other]:
@@ -270,7 +271,7 @@ cdef class HingePairs:
                 p, c, pair = self.n_relevant[i], self.weight[i], self.first[i]
                 for a in range(p):
                     k = self.order[i, a]
-                    for b in range(p, q):
+                    for b in range(p, self.n_involved[i]):
                         other = self.order[i, b]
                         value = centre[pair] + (1.0 - scores[i, k] + scores[i, other]) * c / width
                         curved[pair] = (
@@ -307,7 +308,7 @@ cdef class HingePairs:
                         result[i, j] = 0.0
                     continue
                 p = self.n_relevant[i]
-                s = q - p
+                s = self.n_involved[i] - p
                 for j in range(q):
                     step[j] = direction[i, self.order[i, j]]
                     out[j] = 0.0

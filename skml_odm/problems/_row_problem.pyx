@@ -54,7 +54,7 @@ cdef class HingeRows(RowProblem):
     coefficients : ndarray of shape (m, q)
         A; changed by every visit.
     sign : ndarray of shape (m, q)
-        1 for relevant labels, −1 for others.
+        1 for relevant labels, −1 for irrelevant ones, 0 for those that are not involved.
     weight : ndarray of shape (m,)
         w.
     beta : float

@@ -13,6 +13,6 @@ cdef inline double row_surplus(
         inner += m[k] * residual[k]
         if sign[k] > 0.0:
             relevant = fmax(relevant, residual[k])
-        else:
+        elif sign[k] < 0.0:
             irrelevant = fmax(irrelevant, residual[k])
     return weight * (relevant + irrelevant) - inner

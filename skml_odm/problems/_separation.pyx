@@ -120,7 +120,7 @@ cdef class SeparationRows(HingeRows):
         cdef double* residual = self.work
         cdef double* m = residual + q
         # residuals without this row's own part, and the solution: the relevant labels in their
-        # order, then the others in reverse
+        # order, and at the end the irrelevant ones in reverse
         cdef double* ahead = m + q
         cdef double* found = ahead + q
         cdef const double* sign = &self.sign[row, 0]
@@ -134,7 +134,7 @@ cdef class SeparationRows(HingeRows):
             balance_now += a[k]
         for k in range(q):
             m[k] = fabs(a[k])
-            residual[k] = 1.0 - sign[k] * self.scale * (product[k] + self.tau * total)
+            residual[k] = fabs(sign[k]) - sign[k] * self.scale * (product[k] + self.tau * total)
             largest = fmax(largest, fabs(residual[k]))
         surplus = row_surplus(residual, m, sign, weight, q)
         if surplus <= self.negligible or weight == 0.0:
@@ -145,25 +145,28 @@ cdef class SeparationRows(HingeRows):
             if sign[k] > 0.0:
                 slot = n_relevant
                 n_relevant += 1
-            else:
+            elif sign[k] < 0.0:
                 other -= 1
                 slot = other
+            else:
+                continue
             ahead[slot] = residual[k] + curvature * sign[k] * (a[k] + self.tau * balance_now)
         cap = curvature * weight
         y = curvature * self.tau * balance_now
-        y = balance(
-            ahead, n_relevant, ahead + n_relevant, q - n_relevant, cap, self.tau, y
-        )
+        y = balance(ahead, n_relevant, ahead + other, q - other, cap, self.tau, y)
         project(ahead, n_relevant, -y, cap, found)
-        project(ahead + n_relevant, q - n_relevant, y, cap, found + n_relevant)
+        project(ahead + other, q - other, y, cap, found + other)
         slot, other = 0, q
         for k in range(q):
             if sign[k] > 0.0:
                 y = found[slot] / curvature
                 slot += 1
-            else:
+            elif sign[k] < 0.0:
                 other -= 1
                 y = found[other] / curvature
+            else:
+                change[k] = 0.0
+                continue
             difference = y - m[k]
             linear += residual[k] * difference
             quadratic += difference * difference

@@ -22,14 +22,20 @@ class ConfidenceLoss:
         As in ``PairLoss``.
     candidates : ndarray of shape (m, q), bool, optional
         If given, only pairs of a candidate and a label that is none count.
+    involved : ndarray of shape (m, q), bool, optional
+        Which labels are in pairs; all by default. The others have the confidence 0.
     """
 
     zero_sums = True
 
-    def __init__(self, confidences, weight, theta, mu, candidates=None):
+    def __init__(self, confidences, weight, theta, mu, candidates=None, involved=None):
         self.shape = confidences.shape
         self.lower, self.upper, self.mu = 1.0 - theta, 1.0 + theta, float(mu)
         rank = -confidences if candidates is None else np.where(candidates, -confidences, 1.0)
+        n_involved = np.full(len(confidences), self.shape[1], dtype=np.int32)
+        if involved is not None:
+            rank = np.where(involved, rank, 2.0)
+            n_involved = involved.sum(axis=1, dtype=np.int32)
         order = np.argsort(rank, axis=1, kind="stable").astype(np.int32)
         ordered = np.take_along_axis(confidences, order, axis=1)
         n_positive = np.count_nonzero(ordered > 0.0, axis=1).astype(np.int32)
@@ -41,6 +47,7 @@ class ConfidenceLoss:
             confidences=ordered,
             n_positive=n_positive,
             first_other=first_other,
+            n_involved=n_involved,
             weight=np.ascontiguousarray(weight, dtype=np.float64),
             lower=self.lower,
             upper=self.upper,

@@ -7,6 +7,8 @@ a dummy.
 
 import numpy as np
 
+from ..utils.numbers import TINY
+
 # A symmetric matrix counts as such, and as positive semidefinite, up to this share of its size.
 ROUNDING = 1e-8
 
@@ -97,11 +99,17 @@ def check_covariance(value, sizes):
     return 0.5 * (matrix + matrix.T)
 
 
-def label_correlations(indicator, sample_weight=None):
-    """Pearson correlations of the labels; a label that never changes has none with others."""
+def label_correlations(indicator, sample_weight=None, known=None):
+    """Pearson correlations of the labels; a label that never changes has none with others.
+
+    An unknown label is taken to be at its mean: the matrix stays positive semidefinite.
+    """
     weight = np.ones(len(indicator)) if sample_weight is None else sample_weight
-    total = max(weight.sum(), np.finfo(np.float64).tiny)
-    centred = indicator - weight @ indicator / total
+    total = max(weight.sum(), TINY)
+    number = total if known is None else np.maximum(weight @ known, TINY)
+    centred = indicator - weight @ indicator / number
+    if known is not None:
+        centred *= known
     covariance = (centred.T * weight) @ centred / total
     deviation = np.sqrt(covariance.diagonal())
     deviation[deviation <= ROUNDING] = np.inf

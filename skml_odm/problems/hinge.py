@@ -20,16 +20,7 @@ REACH = 10.0
 
 
 class HingeLoss(LabelPairs):
-    """L(F) = Σ_i c_i Σ_{k∈Y_i, l∈N_i} (1 − f_ik + f_il)₊; all labels of a row are involved.
-
-    Parameters
-    ----------
-    indicator, C, sample_weight
-        As in ``LabelPairs``.
-    """
-
-    def __init__(self, indicator, C, sample_weight=None):
-        super().__init__(indicator, C, sample_weight)
+    """L(F) = Σ_i c_i Σ_{k∈Y_i, l∈N_i} (1 − f_ik + f_il)₊; parameters as in ``LabelPairs``."""
 
     @property
     def at_zero(self):
@@ -38,7 +29,9 @@ class HingeLoss(LabelPairs):
 
     def pairs(self, component):
         """The pairs for compiled code; ``component`` as in ``HingePairs``."""
-        return HingePairs(self.order, self.n_relevant, self.weight, self.first, component)
+        return HingePairs(
+            self.order, self.n_relevant, self.n_involved, self.weight, self.first, component
+        )
 
     def evaluate(self, scores):
         """Return L(scores) and its gradient coefficients, those of pairs with margin 1 zero."""
@@ -83,8 +76,9 @@ class PairMultipliers:
 
     def can_start(self, other):
         """Whether another problem has the same pairs, and this one has not failed."""
-        same = np.array_equal(self.loss.relevant, other.loss.relevant) and np.array_equal(
-            self.loss.n_pairs, other.loss.n_pairs
+        same = all(
+            np.array_equal(getattr(self.loss, name), getattr(other.loss, name))
+            for name in ("relevant", "irrelevant", "n_pairs")
         )
         return same and bool(np.isfinite(self.values.sum() + self.biases.sum()))
 
@@ -141,8 +135,10 @@ class PairMultipliers:
 def _components(loss):
     """The strongly connected component of each label; arcs go from irrelevant to relevant ones."""
     used = loss.weight > 0
-    relevant = loss.relevant[used].astype(np.float64)
-    arcs = (1.0 - relevant).T @ relevant > 0
+    relevant, irrelevant = (
+        side[used].astype(np.float64) for side in (loss.relevant, loss.irrelevant)
+    )
+    arcs = irrelevant.T @ relevant > 0
     return connected_components(csr_matrix(arcs), connection="strong")[1].astype(np.int32)
 
 

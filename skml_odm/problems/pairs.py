@@ -24,8 +24,8 @@ class LabelPairs:
     """The pairs of a relevant and an irrelevant label in every row, and their weights.
 
     A pair of row i has the weight c_i = C · sample_weight_i / (|Y_i| |N_i|). Rows without a
-    relevant or without an irrelevant label have no pair, and labels that are not involved in a row
-    are in none of its pairs.
+    relevant or without an irrelevant label have no pair, and labels that are not involved in a row,
+    such as unknown ones, are in neither Y_i nor N_i.
 
     Parameters
     ----------
@@ -58,9 +58,7 @@ class LabelPairs:
         if involved is None:
             involved = np.True_
         self.relevant, self.irrelevant = indicator & involved, ~indicator & involved
-        # a stable sort: 0 for relevant labels, 1 for irrelevant ones, 2 for the others
-        kind = 2 - 2 * self.relevant.view(np.int8) - self.irrelevant.view(np.int8)
-        self.order = np.argsort(kind, axis=1, kind="stable").astype(np.int32)
+        self.order = np.argsort(self._kinds(), axis=1, kind="stable").astype(np.int32)
         self.n_relevant = self.relevant.sum(axis=1, dtype=np.int32)
         n_irrelevant = self.irrelevant.sum(axis=1, dtype=np.int32)
         self.n_involved = self.n_relevant + n_irrelevant
@@ -69,6 +67,10 @@ class LabelPairs:
         self.weight = np.divide(weight, n_pairs, out=np.zeros(m), where=n_pairs > 0)
         self.n_pairs = np.where(self.weight > 0, n_pairs, 0)
         self.shape = (m, q)
+
+    def _kinds(self):
+        """What labels are sorted by: 0 if relevant, 1 if irrelevant, 3 if not involved."""
+        return 3 - 3 * self.relevant.view(np.int8) - 2 * self.irrelevant.view(np.int8)
 
     @property
     def first(self):

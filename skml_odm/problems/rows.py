@@ -47,11 +47,16 @@ class RowLoss:
         Weight of the regulariser.
     covariance : LabelCovariance
     sample_weight : ndarray of shape (m,), optional
+    involved : ndarray of shape (m, q), bool, optional
+        Which labels take part in the row; all by default. The others have no loss, and no
+        multiplier.
 
     Attributes
     ----------
     sides : pair of ndarrays of shape (m, q), bool
-        Which labels are relevant, and which are not.
+        Which labels are relevant, and which are irrelevant.
+    sign : ndarray of shape (m, q)
+        1 for relevant labels, −1 for irrelevant ones, 0 for those that are not involved.
     coefficients : ndarray of shape (m, q)
         A; zero at first.
     matrix, between_labels : ndarray
@@ -60,12 +65,13 @@ class RowLoss:
         The rows' problems in compiled code, which change A, and Θ where it is learned.
     """
 
-    def __init__(self, indicator, beta, covariance, sample_weight=None):
+    def __init__(self, indicator, beta, covariance, sample_weight=None, involved=None):
         m = len(indicator)
         self.indicator = indicator
+        self.involved = np.True_ if involved is None else involved
         self.shape = indicator.shape
-        self.sides = indicator, ~indicator
-        self.sign = np.where(indicator, 1.0, -1.0)
+        self.sides = indicator & self.involved, ~indicator & self.involved
+        self.sign = np.where(indicator, 1.0, -1.0) * self.involved
         self.weight = np.ones(m) if sample_weight is None else sample_weight
         self.beta = float(beta)
         self.covariance = covariance
@@ -77,13 +83,13 @@ class RowLoss:
 
     def copy(self):
         """The same problem at the same coefficients, to be solved independently."""
-        twin = type(self)(self.indicator, self.beta, self.covariance, self.weight)
+        twin = type(self)(self.indicator, self.beta, self.covariance, self.weight, self.involved)
         twin.start_from(self)
         return twin
 
     def can_start(self, other):
         """Whether another problem has the same rows and labels, and this one has not failed."""
-        same = np.array_equal(self.indicator, other.indicator) and np.array_equal(
+        same = np.array_equal(self.sign, other.sign) and np.array_equal(
             self.weight > 0.0, other.weight > 0.0
         )
         return same and bool(np.isfinite(self.coefficients.sum()))
@@ -105,7 +111,11 @@ class RowLoss:
     @property
     def at_zero(self):
         """The primal value of zero coefficients; R is then as close to I as it gets."""
-        return self._worst(np.ones(self.shape)).sum()
+        return self._worst(self.residuals(np.zeros(self.shape))).sum()
+
+    def residuals(self, scores):
+        """What labels lack of a margin of 1; nothing if they are not involved."""
+        return self.involved - self.sign * scores
 
     @property
     def covariance_at_zero(self):
@@ -120,7 +130,7 @@ class RowLoss:
         self.between_labels[:] = self.covariance.between_labels(self.matrix)
         weights = self.between_labels / self.beta
         scores = products @ weights
-        residuals = 1.0 - self.sign * scores
+        residuals = self.residuals(scores)
         worst = self._worst(residuals)
         # by rows: a sum of nonnegative terms, without cancellation
         difference = np.sum(worst - np.sum(np.abs(A) * residuals, axis=1))
@@ -136,7 +146,7 @@ class RowLoss:
     def values_of(self, coefficients, products, half):
         """RowValues of any coefficients Ã, given K Ã, without a dual value."""
         scores = products @ half.T
-        primal = self._worst(1.0 - self.sign * scores).sum()
+        primal = self._worst(self.residuals(scores)).sum()
         primal += 0.5 * np.vdot(coefficients, products) + self.covariance.penalty(self.matrix)
         return RowValues(coefficients @ half.T, scores, primal, primal)
 
@@ -271,7 +281,7 @@ class SmoothRows:
 
     def _at(self, scores):
         """Residuals, multipliers, which of these are free, and which of their sums are held."""
-        residuals = 1.0 - self.problem.sign * (scores @ self.half.T)
+        residuals = self.problem.residuals(scores @ self.half.T)
         multipliers = self.centre + self.reach * residuals
         return residuals, multipliers, *self.problem.project(multipliers)
 

@@ -28,7 +28,7 @@ class ZeroLabelLoss(PairLoss):
     ----------
     indicator : ndarray of shape (m, q), bool
         Which labels are relevant.
-    C, theta, mu, sample_weight
+    C, theta, mu, sample_weight, involved
         As in ``PairLoss``.
 
     Attributes
@@ -37,15 +37,23 @@ class ZeroLabelLoss(PairLoss):
         Weights of the pairs of relevant and of irrelevant labels with label 0.
     """
 
-    def __init__(self, indicator, C, theta, mu, sample_weight=None):
+    def __init__(self, indicator, C, theta, mu, sample_weight=None, involved=None):
         m, q = indicator.shape
         n_relevant = indicator.sum(axis=1)
-        self.n_zero_pairs = np.column_stack([n_relevant, q - n_relevant])
+        n_involved = q if involved is None else involved.sum(axis=1)
+        self.n_zero_pairs = np.column_stack([n_relevant, n_involved - n_relevant])
         weight = np.full(m, C) if sample_weight is None else C * sample_weight
         self.zero_weight = ZERO_PAIR_WEIGHT * weight[:, None] / np.maximum(self.n_zero_pairs, 1)
         wide = np.pad(indicator, ((0, 0), (0, 1)))
         others = np.arange(q + 1) < q
+        if involved is not None:
+            others = others & np.pad(involved, ((0, 0), (0, 1)))
         super().__init__(wide, C, theta, mu, sample_weight, involved=others)
+
+    def _kinds(self):
+        kinds = super()._kinds()
+        kinds[:, -1] = 2
+        return kinds
 
     def with_parameters(self, C, theta, mu):
         other = copy(self)
@@ -62,7 +70,7 @@ class ZeroLabelLoss(PairLoss):
         """The largest margin of a pair; 0 if none is larger."""
         counted = self.zero_weight.any(axis=1)
         margins = differences(scores[counted])
-        margins = np.where(self.relevant[counted, :-1], margins, -margins)
+        margins *= self.relevant[counted, :-1].astype(float) - self.irrelevant[counted, :-1]
         return max(super().widest(scores), np.max(margins, initial=0.0))
 
     def curvature(self, scores):

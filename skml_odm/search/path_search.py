@@ -17,6 +17,7 @@ from ..metrics import RankingScorer
 from ..utils.types import ArrayLike, Matrix, Self
 from ..utils.validation import (
     as_plain_array,
+    as_plain_labels,
     check_choice,
     check_real,
     check_seed,
@@ -218,9 +219,8 @@ class PathSearchCV(BaseSearchCV):
             self.__dict__.pop(name, None)
         self._check_parameters()
         scorer, refit_metric = self._get_scorers()
-        X, y, groups = indexable(as_plain_array(X), as_plain_array(y, "y"), groups)
-        if sample_weight is not None:
-            sample_weight = validated_weights(sample_weight, X)
+        X, y, groups = indexable(as_plain_array(X), as_plain_labels(y), groups)
+        sample_weight = validated_weights(sample_weight, X)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         self.param_grid_ = self.param_grid
         if self.param_grid is None:

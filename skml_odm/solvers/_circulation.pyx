@@ -81,6 +81,7 @@ def smoothed_dual(
     const double[:, ::1] scores,
     const int[:, ::1] order,
     const int[::1] n_relevant,
+    const int[::1] n_involved,
     const double[::1] weight,
     const double[::1] biases,
     double width,
@@ -93,7 +94,7 @@ def smoothed_dual(
     falls from c to 0 while its reduced cost goes from −width to width: ``excess`` receives the
     gradient of that function, ``laplacian`` minus its Hessian.
     """
-    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, k, other, p, u, v
+    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, k, other, p, n, u, v
     cdef Py_ssize_t n_near = 0
     cdef double value = 0.0, slope = 0.5 / width, curvature
     cdef double[::1] space = np.empty(3 * q)
@@ -106,21 +107,21 @@ def smoothed_dual(
         for i in range(m):
             if i % ROWS_PER_LOOK == 0:
                 look_for_signals()
-            p = n_relevant[i]
-            if p == 0 or p == q or weight[i] == 0.0:
+            p, n = n_relevant[i], n_involved[i]
+            if p == 0 or p == n or weight[i] == 0.0:
                 continue
-            load_row(&scores[i, 0], &order[i, 0], p, q, &biases[0], row)
+            load_row(&scores[i, 0], &order[i, 0], p, n, &biases[0], row)
             value += weight[i] * smoothed_row(
-                row, p, row + p, q - p, slope, pull, pull + p, partial
+                row, p, row + p, n - p, slope, pull, pull + p, partial
             )
-            for j in range(q):
+            for j in range(n):
                 excess[order[i, j]] += weight[i] * (pull[j] if j < p else -pull[j])
             curvature = weight[i] * slope
             for k in range(p):
                 if partial[k] == 0.0:
                     continue
                 u = order[i, k]
-                for other in range(p, q):
+                for other in range(p, n):
                     if fabs(row[k] - row[other]) < width:
                         n_near += 1
                         v = order[i, other]
@@ -400,7 +401,7 @@ cdef inline double net_flow(double flow, double capacity, bint turned) noexcept 
 
 cdef double list_arcs(
     const double[:, ::1] scores, const int[:, ::1] order, const int[::1] n_relevant,
-    const double[::1] weight, const double[::1] biases, double width,
+    const int[::1] n_involved, const double[::1] weight, const double[::1] biases, double width,
     double[:, ::1] coefficients, double[::1] row, double[::1] pull, ArcList arcs,
 ) except -1.0 nogil:
     """List the arcs with reduced costs within ``width`` of zero; put the other flow into A.
@@ -408,20 +409,20 @@ cdef double list_arcs(
     Return the capacity of all arcs, listed or not.
     ``row`` and ``pull`` have room for q numbers.
     """
-    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, k, other, p
+    cdef Py_ssize_t m = scores.shape[0], q = scores.shape[1], i, j, k, other, p, n
     cdef double cost, n_full, n_near, capacity = 0.0
     for i in range(m):
         if i % ROWS_PER_LOOK == 0:
             look_for_signals()
-        p = n_relevant[i]
-        capacity += weight[i] * p * (q - p)
+        p, n = n_relevant[i], n_involved[i]
+        capacity += weight[i] * p * (n - p)
         pull[:] = 0.0
-        if p > 0 and p < q and weight[i] > 0.0:
-            load_row(&scores[i, 0], &order[i, 0], p, q, &biases[0], &row[0])
+        if p > 0 and p < n and weight[i] > 0.0:
+            load_row(&scores[i, 0], &order[i, 0], p, n, &biases[0], &row[0])
             for k in range(p):
                 n_full = 0.0
                 n_near = 0.0
-                for other in range(p, q):
+                for other in range(p, n):
                     cost = row[k] - row[other]
                     n_full += 1.0 if cost < -width else 0.0
                     pull[other] -= 1.0 if cost < -width else 0.0
@@ -429,7 +430,7 @@ cdef double list_arcs(
                 pull[k] = n_full
                 if n_near == 0.0:
                     continue
-                for other in range(p, q):
+                for other in range(p, n):
                     cost = row[k] - row[other]
                     if fabs(cost) <= width:
                         arcs.append(cost, i, order[i, other], order[i, k])
@@ -442,6 +443,7 @@ def solve(
     const double[:, ::1] scores,
     const int[:, ::1] order,
     const int[::1] n_relevant,
+    const int[::1] n_involved,
     const double[::1] weight,
     double[::1] biases,
     double width,
@@ -461,7 +463,8 @@ def solve(
     while True:
         with nogil:
             capacity = list_arcs(
-                scores, order, n_relevant, weight, biases, width, coefficients, row, pull, arcs,
+                scores, order, n_relevant, n_involved, weight, biases, width, coefficients, row,
+                pull, arcs,
             )
         if arcs.n <= arcs.cost.shape[0]:
             break

@@ -70,7 +70,7 @@ def frank_wolfe_steps(operator, loss, *, tol, verbose=0):
 
 def _vertex(F, loss, b):
     """The minimiser over the balanced boxes."""
-    return circulation(F, loss.order, loss.n_relevant, loss.weight, start=b)
+    return circulation(F, loss.order, loss.n_relevant, loss.n_involved, loss.weight, start=b)
 
 
 def _free_vertex(F, loss):

@@ -74,8 +74,8 @@ def binary_svms(operator, indicator, cost, start, *, balanced, tol, max_iter, ve
     for k in range(q):
         problem = _Label(operator, sign[:, k], cost[:, k], balanced)
         signs = np.unique(problem.sign[problem.cost > 0])
-        if balanced and len(signs) < 2:
-            # the constant score ±1 is optimal
+        if len(signs) < (2 if balanced else 1):
+            # a constant score is optimal: ±1, or 0 where no row counts
             problem.intercept = signs.sum()
         else:
             a, used = start(operator, problem.sign, problem.cost, tol, max_iter)

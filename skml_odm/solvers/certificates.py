@@ -26,7 +26,7 @@ def pair_primal(operator, state, A):
     F = operator.with_intercept(0.0).product(A)
     primal = 0.5 * np.vdot(A, F)
     if state.balanced:
-        program = circulation(F, loss.order, loss.n_relevant, loss.weight, start=b)
+        program = circulation(F, loss.order, loss.n_relevant, loss.n_involved, loss.weight, start=b)
         b, solver = program.biases, program.solver
         primal -= program.value
     else:

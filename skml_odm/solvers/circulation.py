@@ -52,7 +52,7 @@ class Circulation(NamedTuple):
     """``"network"`` or ``"highs"``."""
 
 
-def circulation(scores, order, n_relevant, weight, start=None):
+def circulation(scores, order, n_relevant, n_involved, weight, start=None):
     """Solve the program with the network solver, or with HiGHS where that one cannot prove itself.
 
     Parameters
@@ -60,8 +60,9 @@ def circulation(scores, order, n_relevant, weight, start=None):
     scores : ndarray of shape (m, q)
         F.
     order : ndarray of shape (m, q), int32
-        The labels of each row, relevant ones first.
-    n_relevant : ndarray of shape (m,), int32
+        The labels of each row: relevant ones, irrelevant ones, and those without arcs.
+    n_relevant, n_involved : ndarray of shape (m,), int32
+        How many of them are relevant, and how many are relevant or irrelevant.
     weight : ndarray of shape (m,)
         c; rows with weight zero have no arcs.
     start : ndarray of shape (q,), optional
@@ -71,7 +72,7 @@ def circulation(scores, order, n_relevant, weight, start=None):
     -------
     Circulation
     """
-    program = Program(scores, order, n_relevant, weight)
+    program = Program(scores, order, n_relevant, n_involved, weight)
     if start is not None and not np.isfinite(start).all():
         raise FloatingPointError("the biases to start from are not finite")
     if program.n_arcs == 0:
@@ -79,12 +80,12 @@ def circulation(scores, order, n_relevant, weight, start=None):
     coefficients, biases = solve_network(program, start)
     if program.is_optimal(coefficients, biases):
         return program.result(coefficients, biases, "network")
-    return circulation_by_highs(scores, order, n_relevant, weight)
+    return circulation_by_highs(scores, order, n_relevant, n_involved, weight)
 
 
-def circulation_by_highs(scores, order, n_relevant, weight):
+def circulation_by_highs(scores, order, n_relevant, n_involved, weight):
     """Solve the program with HiGHS, one variable per pair; see :func:`circulation`."""
-    program = Program(scores, order, n_relevant, weight)
+    program = Program(scores, order, n_relevant, n_involved, weight)
     m, q = program.shape
     if program.n_arcs == 0:
         return program.result(np.zeros((m, q)), np.zeros(q), "highs")
@@ -123,14 +124,14 @@ def circulation_by_highs(scores, order, n_relevant, weight):
 class Program:
     """A program as compiled code takes it, and the proof that it has been solved."""
 
-    def __init__(self, scores, order, n_relevant, weight):
+    def __init__(self, scores, order, n_relevant, n_involved, weight):
         self.scores = np.ascontiguousarray(scores, dtype=np.float64)
         self.order = np.ascontiguousarray(order, dtype=np.int32)
         self.n_relevant = np.ascontiguousarray(n_relevant, dtype=np.int32)
+        self.n_involved = np.ascontiguousarray(n_involved, dtype=np.int32)
         self.shape = self.scores.shape
-        n_pairs = self.n_relevant.astype(np.int64) * (self.shape[1] - self.n_relevant)
+        n_pairs = self.n_relevant.astype(np.int64) * (self.n_involved - self.n_relevant)
         self.weight = np.where(n_pairs > 0, weight, 0.0)
-        # every label of a row that has pairs is in one of them: all labels have arcs, or none
         self.n_arcs = int(n_pairs[self.weight > 0.0].sum())
         # bounds of the absolute costs
         largest = 1.0 + 2.0 * np.abs(self.scores).max(axis=1, initial=0.0)
@@ -143,13 +144,14 @@ class Program:
     @property
     def compiled(self):
         """The arguments that describe the program to compiled code."""
-        return self.scores, self.order, self.n_relevant, self.weight
+        return self.scores, self.order, self.n_relevant, self.n_involved, self.weight
 
     def arcs(self):
         """Row, relevant and irrelevant label of every pair."""
         place = np.arange(self.shape[1])
         first = place < self.n_relevant[:, None]
-        pairs = (first & (self.weight > 0.0)[:, None])[:, :, None] & ~first[:, None, :]
+        second = ~first & (place < self.n_involved[:, None])
+        pairs = (first & (self.weight > 0.0)[:, None])[:, :, None] & second[:, None, :]
         row, k, other = np.nonzero(pairs)
         return row, self.order[row, k], self.order[row, other]
 

@@ -125,6 +125,13 @@ def as_plain_array(values, name="X"):
     return np.asarray(values) if isinstance(values, np.matrix | np.ma.MaskedArray) else values
 
 
+def as_plain_labels(y):
+    """Labels in a container that scikit-learn takes; those behind a mask become NaN."""
+    if np.ma.is_masked(y) and y.ndim == 2:
+        return np.ma.filled(y.astype(np.float64), np.nan)
+    return as_plain_array(y, "y")
+
+
 def as_plain_numbers(values, name="X"):
     """The same for numbers: NumPy would turn dates and times into some."""
     types = getattr(values, "dtypes", [getattr(values, "dtype", None)])
@@ -150,15 +157,29 @@ def usual_errors(name):
 
 
 def numbers_of_objects(y):
-    """An array of objects that are all numbers, as an array of numbers; any other as it is."""
+    """An array of objects that are all numbers, or missing, as an array of numbers.
+
+    Missing ones (None, NaN, NA of pandas) become NaN. Any other array is returned as it is.
+    """
     if getattr(getattr(y, "dtype", None), "kind", None) != "O" or sparse.issparse(y):
         return y
     plain = np.array(np.asarray(y).tolist())
+    if plain.dtype.kind == "O":
+        present = [np.nan if is_missing(value) else value for value in plain.flat]
+        plain = np.array(present).reshape(plain.shape)
     return plain if plain.dtype.kind in "biuf" else y
 
 
+def is_missing(value):
+    """Whether a value is None, NaN, or NA of pandas, which equals nothing, not even itself."""
+    equal = value == value
+    return value is None or not (isinstance(equal, bool | np.bool_) and equal)
+
+
 def validated_weights(sample_weight, X):
-    """One weight per row of X, not negative; ones for None."""
+    """One weight per row of X, not negative; None for None."""
+    if sample_weight is None:
+        return None
     with usual_errors("sample_weight"):
         weight = _check_sample_weight(
             as_plain_numbers(sample_weight, "sample_weight"),
@@ -225,9 +246,14 @@ def _has_words(row):
 class Target:
     """A validated target: the labels as booleans, and the container predictions go back into.
 
+    Here, and nowhere else, NaN in y becomes what the package takes for unknown.
+
     Attributes
     ----------
     indicator : ndarray of shape (m, q), bool
+        Which labels are relevant; unknown ones are not.
+    known : ndarray of shape (m, q), bool, or None
+        Which labels are known; None if all are.
     classes : ndarray
         Label numbers 0 … q−1 of a two-dimensional target, class values of a one-dimensional one.
     container : {"sparse", "dense", "column"}
@@ -244,19 +270,22 @@ class Target:
             # which for plain arrays of whole numbers would take longer than a small fit's iteration
             refuse_label_sets(y)
             y = check_array(
-                as_plain_array(y, "y"),
+                as_plain_labels(y),
                 accept_sparse="csr",
                 dtype=None,
+                ensure_all_finite="allow-nan",
                 ensure_2d=False,
                 input_name="y",
             )
             y = numbers_of_objects(y)
+        self.known = None
         if y.ndim == 1:
             self._from_column(y)
         else:
             self._from_matrix(y)
 
     def _from_column(self, y):
+        refuse_missing(y, "Leave the rows out, or pass a matrix with a single column.")
         check_classification_targets(y)
         if type_of_target(y) == "multiclass":
             raise ValueError(
@@ -279,15 +308,64 @@ class Target:
         if values.dtype.kind not in "biuf":
             odd = next((v for v in values.flat if not isinstance(v, numbers.Real)), values.dtype)
             raise ValueError(f"y must hold only 0 and 1; got {odd!r}.")
-        wrong = values[(values != 0) & (values != 1)]
+        odd = values[(values != 0) & (values != 1)]
+        wrong = odd[~np.isnan(odd)]
         if wrong.size:
-            raise ValueError(f"y must hold only 0 and 1 (label absent, present); got {wrong[0]!r}.")
+            raise ValueError(
+                "y must hold only 0 and 1 (label absent, present), or NaN (unknown); got "
+                f"{wrong[0]!r}."
+            )
         y = y.toarray() if sparse.issparse(y) else y
         self.indicator = np.ascontiguousarray(y != 0)
+        if odd.size:
+            self.known = np.ascontiguousarray(~np.isnan(y))
+            self.indicator &= self.known
         self.classes = np.arange(y.shape[1])
+
+    @property
+    def labels(self):
+        """The labels as measures take them: booleans, or numbers with NaN for unknown ones."""
+        return with_unknown(self.indicator, self.known)
 
     def __len__(self):
         return len(self.indicator)
+
+
+def with_unknown(indicator, known):
+    """Labels as measures take them: booleans, or numbers with NaN for unknown ones."""
+    return indicator if known is None else np.where(known, indicator, np.nan)
+
+
+def refuse_missing(y, remedy):
+    """Raise if a one-dimensional y has missing values, and say what to do about them."""
+    y = np.asarray(y)
+    if y.ndim and y.dtype.kind in "fO" and any(map(is_missing, y.flat)):
+        raise ValueError(f"Input y contains NaN: every row must have a class. {remedy}")
+
+
+def weights_of_known(target, sample_weight):
+    """Sample weights that are 0 where a row of the target has no known label; None for ones."""
+    if target.known is None or target.known.any(axis=1).all():
+        return sample_weight
+    weight = target.known.any(axis=1) * (
+        1.0 if sample_weight is None else np.asarray(sample_weight)
+    )
+    if not weight.any():
+        raise ValueError(
+            "y must have a known label in a row of positive weight; all are unknown (NaN)."
+        )
+    return weight
+
+
+def known_rows(target):
+    """Rows of a target that have a known label, as an index."""
+    weight = weights_of_known(target, None)
+    return slice(None) if weight is None else weight > 0.0
+
+
+def some_rows(values, rows):
+    """Some rows of an array; None for None."""
+    return None if values is None else values[rows]
 
 
 def decode(positive, classes, container):

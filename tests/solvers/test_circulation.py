@@ -22,7 +22,7 @@ KINDS = {
 
 
 def random_program(kind, seed, largest=40):
-    """Scores and the three arguments that describe the pairs."""
+    """Scores and the four arguments that describe the pairs; in some, labels are unknown."""
     rng = np.random.default_rng(seed)
     m, q = rng.integers(1, largest), 2 if seed % 7 == 0 else rng.integers(2, 9)
     indicator = random_indicator(rng, m, q)
@@ -33,8 +33,9 @@ def random_program(kind, seed, largest=40):
     if sample_weight is not None:
         sample_weight[rng.random(m) < 0.2] = 0.0
     C = 2.0 ** rng.uniform(-3, 10)
-    loss = PairLoss(indicator, C=C, theta=0.0, mu=0.0, sample_weight=sample_weight)
-    return KINDS[kind](rng, (m, q)), loss.order, loss.n_relevant, loss.weight
+    known = rng.random((m, q)) < 0.7 if seed % 4 == 3 else None
+    loss = PairLoss(indicator, C=C, theta=0.0, mu=0.0, sample_weight=sample_weight, involved=known)
+    return KINDS[kind](rng, (m, q)), loss.order, loss.n_relevant, loss.n_involved, loss.weight
 
 
 def random_start(seed, q):
@@ -42,30 +43,32 @@ def random_start(seed, q):
     return rng.normal(size=q) * 10.0 ** rng.uniform(-3, 3)
 
 
-def dual_value(biases, scores, order, n_relevant, weight):
+def dual_value(biases, scores, order, n_relevant, n_involved, weight):
     """Σ_i c_i Σ_kl min(0, g_ikl + b_k − b_l), by definition."""
     value = 0.0
-    for f, labels, p, c in zip(scores + biases, order, n_relevant, weight, strict=True):
-        margins = f[labels[:p], None] - f[None, labels[p:]]
+    rows = zip(scores + biases, order, n_relevant, n_involved, weight, strict=True)
+    for f, labels, p, n, c in rows:
+        margins = f[labels[:p], None] - f[None, labels[p:n]]
         value += c * np.minimum(0.0, margins - 1.0).sum()
     return value
 
 
-def total_scale(scores, order, n_relevant, weight):
+def total_scale(scores, order, n_relevant, n_involved, weight):
     """All capacities together, and the largest that all costs together can be."""
-    capacity = weight * n_relevant * (scores.shape[1] - n_relevant)
+    capacity = weight * n_relevant * (n_involved - n_relevant)
     return capacity.sum(), capacity @ (1.0 + 2.0 * np.abs(scores).max(axis=1))
 
 
-def excess_over_capacity(coefficients, order, n_relevant, weight):
+def excess_over_capacity(coefficients, order, n_relevant, n_involved, weight):
     """By how much rows of A miss being sums of pair variables 0 ≤ α_kl ≤ c, at worst.
 
     Such variables exist if and only if both sides have the same sum, and any j relevant labels
     together have no more than Σ_l min(−A_l, j c) (Gale and Ryser).
     """
     worst = 0.0
-    for A, labels, p, c in zip(coefficients, order, n_relevant, weight, strict=True):
-        relevant, irrelevant = np.sort(A[labels[:p]])[::-1], -A[labels[p:]]
+    for A, labels, p, n, c in zip(coefficients, order, n_relevant, n_involved, weight, strict=True):
+        relevant, irrelevant = np.sort(A[labels[:p]])[::-1], -A[labels[p:n]]
+        assert not A[labels[n:]].any()
         worst = max(worst, -relevant.min(initial=0.0), -irrelevant.min(initial=0.0))
         worst = max(worst, abs(relevant.sum() - irrelevant.sum()))
         for j in range(1, p + 1):
@@ -76,11 +79,11 @@ def excess_over_capacity(coefficients, order, n_relevant, weight):
 
 def check(solution, program):
     """The solution is feasible, and its biases prove that it is optimal."""
-    scores, order, n_relevant, weight = program
+    scores, order, n_relevant, n_involved, weight = program
     capacity, cost = total_scale(*program)
     A = solution.coefficients
     assert np.abs(A.sum(axis=0)).max(initial=0.0) <= 1e-12 * capacity
-    assert excess_over_capacity(A, order, n_relevant, weight) <= 1e-12 * capacity
+    assert excess_over_capacity(A, order, n_relevant, n_involved, weight) <= 1e-12 * capacity
     assert not A[weight == 0.0].any()
     relevant_sum = sum(A[i, order[i, :p]].sum() for i, p in enumerate(n_relevant))
     assert abs(solution.linear - relevant_sum) <= 1e-12 * capacity
@@ -147,7 +150,7 @@ def test_two_labels_by_hand():
     scores = np.array([[-2.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 3.5]])
     indicator = np.array([[True, False], [True, False], [False, True], [False, True]])
     loss = PairLoss(indicator, C=1.0, theta=0.0, mu=0.0)
-    found = circulation(scores, loss.order, loss.n_relevant, loss.weight)
+    found = circulation(scores, loss.order, loss.n_relevant, loss.n_involved, loss.weight)
     assert (found.value, found.linear) == (-4.0, 2.0)
     np.testing.assert_array_equal(found.coefficients, [[1, -1], [0, 0], [-1, 1], [0, 0]])
 
@@ -156,7 +159,13 @@ def test_flow_needs_a_way_back():
     """A label that is always relevant has arcs into it only."""
     indicator = np.array([[True, False], [True, False]])
     loss = PairLoss(indicator, C=5.0, theta=0.0, mu=0.0)
-    program = np.array([[-3.0, 4.0], [0.0, 0.0]]), loss.order, loss.n_relevant, loss.weight
+    program = (
+        np.array([[-3.0, 4.0], [0.0, 0.0]]),
+        loss.order,
+        loss.n_relevant,
+        loss.n_involved,
+        loss.weight,
+    )
     found = circulation(*program)
     assert (found.value, found.linear) == (0.0, 0.0)
     assert not found.coefficients.any()
@@ -169,15 +178,15 @@ def test_no_arcs(solve, m, q):
     indicator = np.zeros((m, q), dtype=bool)
     indicator[: m // 2] = True
     loss = PairLoss(indicator, C=1.0, theta=0.0, mu=0.0)
-    found = solve(np.ones((m, q)), loss.order, loss.n_relevant, loss.weight)
+    found = solve(np.ones((m, q)), loss.order, loss.n_relevant, loss.n_involved, loss.weight)
     assert (found.value, found.linear) == (0.0, 0.0)
     np.testing.assert_array_equal(found.coefficients, np.zeros((m, q)))
     np.testing.assert_array_equal(found.biases, np.zeros(q))
 
 
 def test_all_weights_zero():
-    scores, order, n_relevant, weight = random_program("generic", 3)
-    found = circulation(scores, order, n_relevant, np.zeros_like(weight))
+    scores, order, n_relevant, n_involved, weight = random_program("generic", 3)
+    found = circulation(scores, order, n_relevant, n_involved, np.zeros_like(weight))
     assert found.value == 0.0
     assert not found.coefficients.any()
 
@@ -197,24 +206,28 @@ def test_start_must_be_finite():
         circulation(*program, start=np.full(program[0].shape[1], np.nan))
 
 
-def failing(scores, order, n_relevant, weight, biases, width, coefficients):
+def failing(scores, order, n_relevant, n_involved, weight, biases, width, coefficients):
     coefficients[:] = 0.0
     return False
 
 
-def wrong_biases(scores, order, n_relevant, weight, biases, width, coefficients):
-    solved = _circulation.solve(scores, order, n_relevant, weight, biases, width, coefficients)
+def wrong_biases(scores, order, n_relevant, n_involved, weight, biases, width, coefficients):
+    solved = _circulation.solve(
+        scores, order, n_relevant, n_involved, weight, biases, width, coefficients
+    )
     biases[0] += 1.0
     return solved
 
 
-def unbalanced(scores, order, n_relevant, weight, biases, width, coefficients):
-    solved = _circulation.solve(scores, order, n_relevant, weight, biases, width, coefficients)
+def unbalanced(scores, order, n_relevant, n_involved, weight, biases, width, coefficients):
+    solved = _circulation.solve(
+        scores, order, n_relevant, n_involved, weight, biases, width, coefficients
+    )
     coefficients[np.flatnonzero(weight)[0], 0] += 1e-6 * weight.max()
     return solved
 
 
-def no_numbers(scores, order, n_relevant, weight, biases, width, coefficients):
+def no_numbers(scores, order, n_relevant, n_involved, weight, biases, width, coefficients):
     biases[:] = np.nan
     coefficients[:] = 0.0
     return True

@@ -39,7 +39,10 @@ def random_covariance(rng, kind, q, dummy, beta):
 
 
 def random_row_problem(seed, kind, loss=SeparationLoss, most=14):
-    """An operator and a loss of random size, labels, weights, kernel, β and covariance."""
+    """An operator and a loss of random size, labels, weights, kernel, β and covariance.
+
+    Every other one has unknown labels.
+    """
     rng = np.random.default_rng(seed)
     m, q, d = rng.integers(1, most), rng.integers(1, 7), rng.integers(1, 6)
     X = rng.normal(size=(m, d))
@@ -49,7 +52,9 @@ def random_row_problem(seed, kind, loss=SeparationLoss, most=14):
     dummy = bool(rng.random() < 0.5) if loss is SeparationLoss else False
     covariance = random_covariance(rng, kind, q, dummy, beta)
     weight = rng.uniform(0, 2, size=m) if rng.random() < 0.5 else None
-    problem = loss(random_indicator(rng, m, q), beta, covariance, weight)
+    indicator = random_indicator(rng, m, q)
+    known = np.random.default_rng(seed).random((m, q)) < 0.7 if seed % 2 else None
+    problem = loss(indicator, beta, covariance, weight, known)
     intercept = bool(rng.random() < 0.5)
     kernel = SEMIDEFINITE[seed % len(SEMIDEFINITE)]
     if kernel == "linear":
@@ -62,7 +67,7 @@ def reference(operator, problem):
     """The optimal value for the covariance that the problem has now."""
     return row_loss_by_quadratic_program(
         full_matrix(operator),
-        problem.indicator,
+        problem.sign,
         problem.beta,
         problem.between_labels,
         problem.weight,
@@ -87,7 +92,7 @@ def optimal_row(problem, i, products, kappa, start):
     theta = problem.between_labels / problem.beta
     # in m = sign · a ≥ 0
     square = kappa * theta * np.outer(sign, sign)
-    linear = -(1.0 - sign * (theta @ products) + square @ (sign * start))
+    linear = -(np.abs(sign) - sign * (theta @ products) + square @ (sign * start))
     q = len(sign)
     sides = np.array([sign > 0, sign < 0], float)
     matrix = np.vstack([sides, -np.eye(q)])
@@ -104,7 +109,9 @@ def test_rows_equal_a_quadratic_program(kind):
         q, beta = rng.integers(1, 9), 2.0 ** rng.uniform(-4, 4)
         indicator = rng.random((1, q)) < rng.random()
         covariance = random_covariance(rng, kind, q, bool(trial % 2), beta)
-        problem = SeparationLoss(indicator, beta, covariance, rng.uniform(0.1, 3, size=1))
+        known = rng.random((1, q)) < 0.7 if trial % 3 == 0 else None
+        weight = rng.uniform(0.1, 3, size=1)
+        problem = SeparationLoss(indicator, beta, covariance, weight, known)
         start = problem.coefficients[0]
         for side in problem.sides:
             shares = rng.dirichlet(np.ones(q)) * (rng.random(q) < 0.6) * side[0]
@@ -317,7 +324,8 @@ def test_a_problem_begins_where_its_neighbour_ended(seed, kind, loss):
     if kind == "learned":
         n_labels = ended.indicator.shape[1]
         covariance = LearnedCovariance(n_labels, covariance.dummy, covariance.alpha, beta)
-    begun, cold = (loss(ended.indicator, beta, covariance, wider * ended.weight) for _ in range(2))
+    weight, known = wider * ended.weight, ended.involved
+    begun, cold = (loss(ended.indicator, beta, covariance, weight, known) for _ in range(2))
     assert ended.can_start(begun)
     begun.start_from(ended)
     row_certificate(operator, begun)

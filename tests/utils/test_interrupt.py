@@ -67,7 +67,7 @@ def test_ctrl_c_in_loops_over_label_pairs(ctrl_c, many_pairs):
         many_pairs.pairs.shift_free(zeros, many_pairs.values, A)
     assert np.isnan(A[-1]).all()
     loss, start = many_pairs.loss, time.perf_counter()
-    program = np.zeros(loss.shape), loss.order, loss.n_relevant, loss.weight
+    program = np.zeros(loss.shape), loss.order, loss.n_relevant, loss.n_involved, loss.weight
     _circulation.smoothed_dual(*program, zeros, 1e-9, np.empty(200), np.empty((200, 200)))
     whole = time.perf_counter() - start
     for function in (
