@@ -15,6 +15,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from skmultilearn.base import MLClassifierBase
 
+from ..decisions.scores import as_dense
 from ..decisions.thresholds import check_threshold, make_threshold
 from ..problems.pairs import PairLoss
 from ..problems.zero_label import ZeroLabelLoss, differences, with_zero_label
@@ -99,6 +100,27 @@ class LabelRanker(MLClassifierBase):
         """
         decision = self.decision_function(X)
         return decode(decision.reshape(len(decision), -1) > 0, self.classes_, self._container)
+
+    def score(self, X: Matrix, y: Matrix, sample_weight: ArrayLike | None = None) -> float:
+        """Subset accuracy: the share of rows whose known labels are all predicted correctly.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            NaN where a label is unknown. Rows in which nothing is known are left out.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        target = Target(y)
+        if target.known is None:
+            return super().score(X, y, sample_weight)
+        right = as_dense(self.predict(X)) == target.indicator
+        weights = weights_of_known(target, sample_weight)
+        return float(np.average((right | ~target.known).all(axis=1), weights=weights))
 
     def label_scores(self, X: Matrix) -> NDArray[np.float64]:
         """Scores of all labels: the larger, the more relevant.

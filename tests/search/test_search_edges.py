@@ -3,13 +3,15 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from small_searches import CV, Stopping, X, Y, assert_same
@@ -299,3 +301,17 @@ def test_scorers_of_sklearn_see_the_last_step_only():
     scoring = make_scorer(accuracy_score)
     PathSearchCV(pipeline, grid, cv=CV, scoring=scoring, refit=False).fit(X, Y[:, 0])
     assert len(seen) == 2 * 3
+
+
+@pytest.mark.parametrize("convert", [np.asarray, pd.DataFrame, sparse.csr_matrix])
+def test_unknown_labels(convert):
+    """The same results as GridSearchCV, which must be told what the folds are."""
+    hidden = np.random.default_rng(0).random(Y.shape) < 0.3
+    y = convert(np.where(hidden, np.nan, Y))
+    model, grid = MLODM(tol=1e-8), {"C": [0.5, 4.0], "mu": [0.0, 0.7]}
+    found = PathSearchCV(model, grid, cv=3, scoring=ranking_loss_scorer).fit(X, y)
+    expected = GridSearchCV(model, grid, cv=KFold(3), scoring=ranking_loss_scorer).fit(X, y)
+    assert_same(found, expected)
+    accuracy = PathSearchCV(model, grid, cv=2).fit(X, y)
+    assert 0.0 < accuracy.best_score_ < 1.0
+    assert PathSearchCV(MLODM(), cv=2).fit(X, y).best_score_ > -0.5
