@@ -27,18 +27,14 @@ from .reduced import best_combination
 from .result import EXACT_ROWS, PATH_MEMORY, Result, relative_gap
 from .turns import solve_pairs
 
-# So few solutions are kept in any case.
-FEWEST = 4
-
 # Newton's method may take so many products K V from a start; hardly a problem does.
 MAX_PRODUCTS = 2000
 
 # A path that begins at a large C is approached from smaller ones, each four times the one before;
 # at the first of them C K_ii is at most 1.
 STRIDE = 4.0
-MAX_STRIDES = 12
 
-# Neighbours that a start is combined from.
+# Neighbours that a start is combined from; so many solutions are kept in any case.
 N_NEIGHBOURS = 8
 
 
@@ -144,7 +140,7 @@ class PairPath:
     def _smaller(self, C):
         """Values of C to begin with, the smallest first."""
         size = max(1.0, C * self.direction.diagonal)
-        n_steps = min(MAX_STRIDES, np.ceil(np.log(size) / np.log(STRIDE)))
+        n_steps = np.ceil(np.log(size) / np.log(STRIDE))
         return [C / STRIDE**step for step in range(int(n_steps), 0, -1)]
 
     def _solved(self, loss, *, tol, max_iter, random_state, verbose):
@@ -226,7 +222,7 @@ class PairPath:
 
     def _remember(self, loss, result):
         self.solutions[Place.of(loss)] = result
-        most = max(FEWEST, PATH_MEMORY // (2 * result.coefficients.nbytes))
+        most = max(N_NEIGHBOURS, PATH_MEMORY // (2 * result.coefficients.nbytes))
         while len(self.solutions) > most:
             del self.solutions[next(iter(self.solutions))]
         if loss.lower > 0.0 and loss.C not in self.one_sided:

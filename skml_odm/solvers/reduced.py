@@ -12,9 +12,6 @@ from ..utils.numbers import TINY
 from .newton import residual, step_length
 from .result import ROUNDING
 
-# Solutions that are tried as starts.
-N_STARTS = 3
-
 
 def best_combination(loss, solutions):
     """Coefficients and scores of a combination that is nearly the best.
@@ -24,10 +21,10 @@ def best_combination(loss, solutions):
     loss
         L.
     solutions : list of Result
-        Newton's step starts at the best of the first few.
+        Newton's step starts at the first one.
     """
-    tried = [(*residual(loss, s.coefficients, s.scores), s) for s in solutions[:N_STARTS]]
-    _, R, start = min(tried, key=lambda entry: entry[0])
+    start = solutions[0]
+    _, R = residual(loss, start.coefficients, start.scores)
     A = np.stack([solution.coefficients.ravel() for solution in solutions])
     F = np.stack([solution.scores.ravel() for solution in solutions])
     Q = A @ F.T

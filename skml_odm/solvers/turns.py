@@ -286,7 +286,7 @@ HINGE_SOLVERS: dict[str, Callable] = {
     "frank-wolfe": balanced_frank_wolfe,
 }
 # Solvers whose result depends on the order in which they visit the rows.
-RANDOMISED = ("auto", "bcd", "m3", "multipliers")
+RANDOMISED = {"auto", "bcd", "m3", "multipliers"}
 
 
 def minimise(solver, operator, loss, *, tol, max_iter, random_state, verbose, start=None):
