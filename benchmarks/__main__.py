@@ -15,6 +15,7 @@ from . import (
     profile,
     rank,
     search,
+    unknown,
 )
 
 COMMANDS = {
@@ -30,6 +31,7 @@ COMMANDS = {
     "profile": profile,
     "rank": rank,
     "search": search,
+    "unknown": unknown,
 }
 
 

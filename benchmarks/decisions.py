@@ -11,13 +11,11 @@ BOOMER are needed (extra ``bench``).
 """
 
 import contextlib
-import json
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
@@ -36,10 +34,10 @@ from skml_odm.study.evaluation import scaled
 
 from .data import load_raw
 from .decisions_page import SETS, page
+from .kept_outcomes import read_outcomes, run_missing
 from .rivals import AT_DEFAULTS, RIVALS, tuned
 
 PAGE = Path(__file__).parents[1] / "docs" / "decisions.md"
-OUTCOMES = Path(__file__).parent / "outcomes" / "decisions.jsonl"
 
 PARTS = ("defaults", "published", "tuned")
 TEXT = ("enron", "genbase", "medical", "slashdot", "tmc2007-500", "yahoo-arts")
@@ -61,24 +59,10 @@ def add_arguments(parser):
 def run(arguments):
     parts = [arguments.part] if arguments.part else PARTS
     tasks = [] if arguments.page_only else [t for part in parts for t in _tasks(part, arguments)]
-    known = read_outcomes()
-    missing = [task for task in tasks if task not in known]
-    jobs = Parallel(n_jobs=arguments.jobs, return_as="generator_unordered")
-    for task, outcome in jobs(delayed(evaluated)(task) for task in missing):
-        OUTCOMES.parent.mkdir(exist_ok=True)
-        with OUTCOMES.open("a") as file:
-            file.write(json.dumps({"task": task, "outcome": outcome}) + "\n")
-        print(*task, outcome["seconds"], flush=True)
-    outcomes = read_outcomes()
+    run_missing("decisions", tasks, evaluated, arguments.jobs)
+    outcomes = read_outcomes("decisions")
     if {task[0] for task in outcomes} == set(PARTS):
         PAGE.write_text("\n".join(page(outcomes)))
-
-
-def read_outcomes():
-    """What is finished, by task."""
-    lines = OUTCOMES.read_text().splitlines() if OUTCOMES.exists() else []
-    entries = map(json.loads, lines)
-    return {tuple(entry["task"]): entry["outcome"] for entry in entries}
 
 
 def second_scaling(name):

@@ -9,7 +9,7 @@ from .embedded import load_digit_attributes
 from .files import DataFileError
 from .label_columns import ShiftedColumns, column_alignment
 from .load import load_data
-from .noise import add_candidate_noise
+from .noise import add_candidate_noise, hide_labels
 from .sheet import DataSheet, data_sheet
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "add_candidate_noise",
     "column_alignment",
     "data_sheet",
+    "hide_labels",
     "load_data",
     "load_digit_attributes",
     "row_alignment",

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from .arff_table import read_table
 from .files import MAX_GIGABYTES, DataFileError, check_file, check_size, file_error, shown
-from .parts import Part, label_positions
+from .parts import Part, label_positions, labels_of
 
 BINARY = {"0", "1"}
 MOST_SHOWN = 5  # nominal values in a message
@@ -43,7 +43,7 @@ def _read_part(path, labels, xml, encoding, max_gigabytes):
     table = read_table(path, encoding)
     positions = _label_positions(table, labels, xml)
     _check_size(table, positions, max_gigabytes)
-    Y = np.column_stack([_label_column(table, j) for j in positions])
+    Y, known = labels_of([_label_column(table, j) for j in positions])
     is_label = set(positions)
     names: list[str] = []
     columns, missing, dropped = [], {}, []
@@ -68,6 +68,7 @@ def _read_part(path, labels, xml, encoding, max_gigabytes):
         Y=Y,
         label_names=tuple(table.names[j] for j in positions),
         feature_names=tuple(names),
+        known=known,
         notes=tuple(notes),
         missing=missing,
     )
@@ -235,18 +236,23 @@ def _value_error(table, j, row, text, allowed):
 
 
 def _label_column(table, j):
-    """Booleans, from zeros and ones."""
+    """Booleans, from zeros and ones, and which of them are known: the others are "?"."""
     kind = table.kinds[j]
     omitted = kind[0] if isinstance(kind, list) else "0"
-    column = np.empty(len(table.rows), dtype=bool)
+    column, known = np.zeros(len(table.rows), dtype=bool), np.ones(len(table.rows), dtype=bool)
     for i, row in enumerate(table.rows):
         text = row.get(j, omitted) if table.is_sparse else row[j]
-        if text is None or not _is_allowed(text, BINARY):
-            got = "no value" if text is None else f"the value {shown(text)}"
-            what = f"label {table.names[j]!r} has {got}; 0 or 1 is expected"
+        if text is None:
+            known[i] = False
+            continue
+        if not _is_allowed(text, BINARY):
+            what = (
+                f"label {table.names[j]!r} has the value {shown(text)}; 0 or 1 is expected, or ? "
+                "if it is unknown"
+            )
             raise file_error(table.path, what, table.lines[i])
         column[i] = float(text) == 1
-    return column
+    return column, known
 
 
 def _assemble(columns, n_rows, is_sparse):

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from .files import MAX_GIGABYTES, check_size, file_error, import_extra, read_text, shown
-from .parts import Part, label_positions
+from .parts import Part, label_positions, labels_of
 
 MISSING_VALUES = ["", "?", "NA", "NaN", "nan"]
 NUMBERS = 0.9  # a column with at least this share of numbers is meant to have nothing else
@@ -47,8 +47,8 @@ def read_csv(
     for path, frame, numbers in zip(paths, frames, lines, strict=True):
         positions = label_positions(path, list(frame.columns), labels)
         names = tuple(frame.columns[j] for j in positions)
-        Y = np.column_stack([_label_column(path, frame[name], numbers) for name in names])
-        part = Part(path, np.empty((len(Y), 0)), Y, names, ())
+        Y, known = labels_of([_label_column(path, frame[name], numbers) for name in names])
+        part = Part(path, np.empty((len(Y), 0)), Y, names, (), known=known)
         for name in nominal:
             if name not in frame.columns or name in names:
                 raise file_error(path, f"option nominal names {name!r}, which is not a feature")
@@ -96,13 +96,17 @@ def _read_frame(pandas, path, sep, encoding):
 
 
 def _label_column(path, column, lines):
+    """Booleans, and which of them are known."""
     known = column.isin(["0", "1", "0.0", "1.0", "True", "False", "true", "false"])
-    if not known.all():
-        i = int(np.argmin(known.to_numpy()))
-        got = "no value" if column.isna().iloc[i] else f"the value {shown(column.iloc[i])}"
-        what = f"label {column.name!r} has {got}; 0 or 1 is expected"
+    allowed = known | column.isna()
+    if not allowed.all():
+        i = int(np.argmin(allowed.to_numpy()))
+        what = (
+            f"label {column.name!r} has the value {shown(column.iloc[i])}; 0 or 1 is expected, "
+            "or nothing if it is unknown"
+        )
         raise file_error(path, what, lines[i])
-    return column.isin(["1", "1.0", "True", "true"]).to_numpy()
+    return column.isin(["1", "1.0", "True", "true"]).to_numpy(), known.to_numpy()
 
 
 def _encode(pandas, parts, frames, lines, features, nominal, max_gigabytes):

@@ -17,12 +17,14 @@ class DataSet:
     X : ndarray or CSR matrix of shape (n_rows, n_features)
         Floats, not scaled; sparse where the file is.
     Y : ndarray of shape (n_rows, n_labels)
-        Booleans.
+        Booleans; no for labels that are unknown.
     label_names, feature_names : sequence of str
     split : pair of ndarrays, optional
         Row numbers of the publishers' training and test part.
     candidates : ndarray of shape (n_rows, n_labels), optional
         Booleans: the labels that are all a learner may see of a partial-label set.
+    known : ndarray of shape (n_rows, n_labels), optional
+        Booleans: which labels are known. None if all are.
     notes : tuple of str
         What a reader had to do: values it filled in, attributes it took apart.
     """
@@ -34,4 +36,5 @@ class DataSet:
     feature_names: Sequence[str]
     split: tuple[np.ndarray, np.ndarray] | None = None
     candidates: np.ndarray | None = None
+    known: np.ndarray | None = None
     notes: tuple[str, ...] = field(default=())

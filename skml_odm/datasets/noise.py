@@ -1,10 +1,13 @@
-"""Candidate labels from labels: the noise of studies on partial multi-label learning."""
+"""Candidate labels from labels, and labels that are hidden: what studies do to training rows."""
+
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from ..utils.validation import Target, check_real, check_seed
+from ..utils.types import Matrix, NDArray
+from ..utils.validation import SHARE, Target, check_real, check_seed
 
 
 def add_candidate_noise(Y, n_noisy, random_state=None):
@@ -49,3 +52,34 @@ def add_candidate_noise(Y, n_noisy, random_state=None):
     if hasattr(Y, "columns"):
         return type(Y)(noisy.astype(int), index=Y.index, columns=Y.columns)
     return noisy.astype(np.asarray(Y).dtype)
+
+
+def hide_labels(Y: Matrix, share: float, random_state: Any = None) -> NDArray:
+    """Make a share of the labels unknown.
+
+    Every cell (row × label) is hidden with the same probability, whatever the others are.
+
+    Parameters
+    ----------
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        Zeros and ones, and NaN for labels that are unknown already.
+    share : float
+        Probability of being hidden, from 0 to 1.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_labels)
+        Zeros and ones, and NaN for unknown labels.
+
+    Examples
+    --------
+    >>> hide_labels([[1, 0, 0], [0, 1, 1]], 0.5, random_state=0)
+    array([[ 1.,  0.,  0.],
+           [ 0., nan,  1.]])
+    """
+    SHARE("share", share)
+    check_seed("random_state", random_state)
+    target = Target(Y)
+    hidden = check_random_state(random_state).random_sample(target.indicator.shape) < share
+    return np.where(hidden, np.nan, target.labels)

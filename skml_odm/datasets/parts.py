@@ -28,8 +28,15 @@ class Part:
     feature_names: Sequence[str]
     split: tuple[np.ndarray, np.ndarray] | None = None
     candidates: np.ndarray | None = None
+    known: np.ndarray | None = None
     notes: tuple[str, ...] = ()
     missing: dict[str, int] = field(default_factory=dict)
+
+
+def labels_of(columns):
+    """Y, and which labels are known (None for all), from a pair of columns for every label."""
+    Y, known = (np.column_stack(each) for each in zip(*columns, strict=True))
+    return Y, None if known.all() else known
 
 
 class Numbered(Sequence):
@@ -122,6 +129,9 @@ def as_data_set(name, parts):
             f"{MISSING}{sum(missing.values())} ({_listed(missing)}); numbers became the mean of "
             f"{where}, nominal values have no column set",
         )
+    known = None
+    if any(part.known is not None for part in parts):
+        known = np.vstack([_known(part) for part in parts])
     return DataSet(
         name=name,
         X=X,
@@ -130,8 +140,13 @@ def as_data_set(name, parts):
         feature_names=first.feature_names,
         split=split,
         candidates=first.candidates,
+        known=known,
         notes=notes,
     )
+
+
+def _known(part):
+    return np.ones(part.Y.shape, dtype=bool) if part.known is None else part.known
 
 
 def _check_same(noun, parts, expected, got):

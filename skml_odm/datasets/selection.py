@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
+from ..utils.validation import some_rows
 from .dataset import DataSet
 
 
@@ -28,7 +29,8 @@ def labelled_rows(data):
         f"{(~labelled).sum()} rows without labels dropped",
         X=data.X[labelled],
         Y=data.Y[labelled],
-        candidates=None if data.candidates is None else data.candidates[labelled],
+        candidates=some_rows(data.candidates, labelled),
+        known=some_rows(data.known, labelled),
         split=data.split and tuple(number[part[labelled[part]]] for part in data.split),
     )
 
@@ -74,7 +76,8 @@ def _with_labels(data, kept, note):
         note,
         Y=data.Y[:, kept],
         label_names=_named(data.label_names, kept),
-        candidates=None if data.candidates is None else data.candidates[:, kept],
+        candidates=some_rows(data.candidates, np.s_[:, kept]),
+        known=some_rows(data.known, np.s_[:, kept]),
     )
 
 

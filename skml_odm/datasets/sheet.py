@@ -104,6 +104,13 @@ def _describe_labels(data, label_sets, facts, warnings):
         warnings.append(f"labels that no row has: {_named(data, per_label == 0)}")
     if facts["labels of all rows"]:
         warnings.append(f"labels that every row has: {_named(data, per_label == m)}")
+    if data.known is not None:
+        n_unknown, n_rows = int((~data.known).sum()), int((~data.known.any(axis=1)).sum())
+        facts["unknown labels"] = n_unknown
+        facts["rows in which no label is known"] = n_rows
+        warnings.append(
+            f"{n_unknown} of {m * q} labels are unknown; where labels are counted, these are not"
+        )
     if data.candidates is not None:
         facts["candidates per row"] = float(data.candidates.sum(axis=1).mean())
         lost = int((data.Y & ~data.candidates).any(axis=1).sum())

@@ -22,6 +22,7 @@ from .one_label import OneLabel
 from .outcome import Outcome
 from .protocol import Protocol
 from .run import run_study
+from .unknown import UnknownIsIrrelevant
 
 __all__ = [
     "Classifier",
@@ -32,6 +33,7 @@ __all__ = [
     "Protocol",
     "Study",
     "Tuning",
+    "UnknownIsIrrelevant",
     "label_scores_of",
     "make_study",
     "read_study",

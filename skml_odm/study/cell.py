@@ -118,7 +118,9 @@ def describe(cell):
     Not how the fold was made: more repeats or other folds leave those that are the same alone.
     """
     classifier = cell.classifier
-    return {
+    # only where labels are hidden: what was finished before there was this option stays so
+    hidden = {"hidden": cell.protocol.hidden} if cell.protocol.hidden else {}
+    return hidden | {
         "name": classifier.name,
         "definition": classifier.definition,
         "grid": cell.grid,

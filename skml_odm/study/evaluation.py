@@ -13,11 +13,12 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from ..datasets import add_candidate_noise
+from ..datasets import add_candidate_noise, hide_labels
 from ..decisions.scores import NoScoresError, as_dense, label_scores_of, labels_of
 from ..estimators.base import LabelRanker
 from ..estimators.kernel_model import KernelModel
 from ..search import PathSearchCV
+from ..utils.validation import some_rows, with_unknown
 from .clock import Clock
 from .estimators import make_estimator, make_value, seeded
 from .measures import LabelScorer, label_measures
@@ -43,15 +44,14 @@ def evaluate(cell):
     X_train, X_test = scaled(data.X[cell.train], data.X[cell.test], cell.protocol.scaling)
     if cell.classifier.dense:
         X_train, X_test = as_dense(X_train), as_dense(X_test)
-    y_test = data.Y[cell.test]
-    y_train = (data.Y if data.candidates is None else data.candidates)[cell.train].astype(int)
-    if cell.protocol.candidate_noise:
-        y_train = add_candidate_noise(y_train, cell.protocol.candidate_noise, random_state=seed)
+    y_test = with_unknown(data.Y[cell.test], some_rows(data.known, cell.test))
+    y_train = _training_labels(cell, data)
     model = _model(cell, seed)
     facts = {
         "seed": seed,
         "n_train": len(cell.train),
         "n_test": len(cell.test),
+        **_counts_of_unknown(y_train, y_test),
         "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         **hardware(),
         **versions(),
@@ -80,6 +80,22 @@ def evaluate(cell):
         "curve": convergence(fitted, parts) if cell.with_curve else [],
         "facts": {**facts, **certificate(fitted)},
     }
+
+
+def _training_labels(cell, data):
+    """Zeros and ones, with candidates and NaN as the data and the protocol ask for."""
+    protocol, known = cell.protocol, some_rows(data.known, cell.train)
+    y = (data.Y if data.candidates is None else data.candidates)[cell.train].astype(int)
+    if protocol.candidate_noise:
+        y = add_candidate_noise(y, protocol.candidate_noise, random_state=cell.seed)
+    y = with_unknown(y, known)
+    return hide_labels(y, protocol.hidden, random_state=cell.seed) if protocol.hidden else y
+
+
+def _counts_of_unknown(y_train, y_test):
+    """How many labels are unknown in each part, where some are."""
+    parts = {"unknown_train": y_train, "unknown_test": y_test}
+    return {name: int(np.isnan(y).sum()) for name, y in parts.items() if y.dtype.kind == "f"}
 
 
 def scaled(train, test, scaling):

@@ -13,15 +13,18 @@ from sklearn.metrics import roc_auc_score
 from ..decisions.scores import label_scores_of, labels_of
 from ..metrics import average_precision, coverage, one_error, ranking_loss
 from ..metrics.labels import example_f1, hamming, macro_f1, micro_f1, subset_accuracy
+from ..utils.validation import Target
 
 
 def macro_auc(y_true, scores):
     """Area under the curve of each label, averaged; NaN if no label has both kinds of rows."""
     y_true = np.asarray(y_true)
-    both = (y_true.min(axis=0) == 0) & (y_true.max(axis=0) == 1)
+    both = (y_true == 0).any(axis=0) & (y_true == 1).any(axis=0)
     if not both.any():
         return np.nan
-    return roc_auc_score(y_true[:, both], scores[:, both], average="macro")
+    known = (y_true == 0) | (y_true == 1)
+    labels = np.flatnonzero(both)
+    return np.mean([roc_auc_score(y_true[known[:, k], k], scores[known[:, k], k]) for k in labels])
 
 
 OF_SCORES = {
@@ -74,7 +77,7 @@ def label_measures(y_true, scores, predicted):
     Parameters
     ----------
     y_true : ndarray of shape (n_rows, n_labels)
-        Booleans.
+        Booleans, or numbers with NaN for unknown labels, which are left out.
     scores : ndarray of shape (n_rows, n_labels), or None
         Without scores there are no ranking measures.
     predicted : ndarray of shape (n_rows, n_labels)
@@ -85,7 +88,7 @@ def label_measures(y_true, scores, predicted):
     dict of str to float
         Macro-AUC is missing where no label has both kinds of rows.
     """
-    y_true, predicted = np.asarray(y_true).astype(bool), np.asarray(predicted).astype(bool)
+    y_true, predicted = _truth(y_true), np.asarray(predicted).astype(bool)
     ranked = {} if scores is None else OF_SCORES
     values = {
         **{name: measure(y_true, scores) for name, measure in ranked.items()},
@@ -94,6 +97,11 @@ def label_measures(y_true, scores, predicted):
     return {
         name: float(values[name]) for name in OF_ACCURACY if not np.isnan(values.get(name, np.nan))
     }
+
+
+def _truth(y):
+    """Booleans, or numbers with NaN for unknown labels."""
+    return Target(np.asarray(y)).labels
 
 
 class LabelScorer:
@@ -113,7 +121,7 @@ class LabelScorer:
         return 1.0 if MEASURES[self.measure][1] else 0.0
 
     def __call__(self, estimator, X, y):
-        y = np.asarray(y).astype(bool)
+        y = _truth(y)
         if self.measure in OF_SCORES:
             value = OF_SCORES[self.measure](y, label_scores_of(estimator, X, y.shape[1]))
         else:

@@ -23,9 +23,13 @@ MOST_ROWS_FOR_MARGINS = 2000
 
 def margin_quantiles(y, scores):
     """101 quantiles of the margins of all label pairs; empty if there is no pair."""
-    rows = np.flatnonzero(y.any(axis=1) & ~y.all(axis=1))
+    relevant, irrelevant = y == 1, y == 0
+    rows = np.flatnonzero(relevant.any(axis=1) & irrelevant.any(axis=1))
     step = max(1, len(rows) // MOST_ROWS_FOR_MARGINS)
-    margins = [np.subtract.outer(scores[i, y[i]], scores[i, ~y[i]]).ravel() for i in rows[::step]]
+    margins = [
+        np.subtract.outer(scores[i, relevant[i]], scores[i, irrelevant[i]]).ravel()
+        for i in rows[::step]
+    ]
     if not margins:
         return []
     quantiles = np.quantile(np.concatenate(margins), np.linspace(0.0, 1.0, 101))

@@ -39,6 +39,8 @@ class Protocol:
         training part, and rows get length 1.
     candidate_noise : int
         Irrelevant labels that are added to every training row, as for partial-label learning.
+    hidden : float
+        Share of the training labels that are made unknown, at random.
     labelled_rows_only : bool
         Whether to drop rows without labels.
     fewest_rows : int
@@ -56,6 +58,7 @@ class Protocol:
     training_rows: int = 0
     scaling: str = "unit"
     candidate_noise: int = 0
+    hidden: float = 0.0
     labelled_rows_only: bool = False
     fewest_rows: int = 0
     fewest_rows_of_features: int = 0
@@ -70,6 +73,7 @@ class Protocol:
         check_real("test_share", self.test_share, 0.0, 1.0, open_low=True, open_high=True)
         check_real("training_rows", self.training_rows, 0, integer=True)
         check_real("candidate_noise", self.candidate_noise, 0, integer=True)
+        check_real("hidden", self.hidden, 0.0, 1.0, open_high=True)
         check_bool("labelled_rows_only", self.labelled_rows_only)
         check_real("fewest_rows", self.fewest_rows, 0, integer=True)
         check_real("fewest_rows_of_features", self.fewest_rows_of_features, 0, integer=True)

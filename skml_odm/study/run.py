@@ -130,10 +130,11 @@ def fingerprint(data):
     else:
         X = np.ascontiguousarray(data.X)
     # joblib tells orders in memory apart
-    Y, candidates = (
-        None if each is None else np.asfortranarray(each) for each in (data.Y, data.candidates)
+    Y, candidates, known = (
+        None if each is None else np.asfortranarray(each)
+        for each in (data.Y, data.candidates, data.known)
     )
-    return joblib.hash([X, Y, candidates])
+    return joblib.hash([X, Y, candidates] if known is None else [X, Y, candidates, known])
 
 
 def prepared(data, protocol):

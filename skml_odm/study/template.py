@@ -37,6 +37,7 @@ test_share = 0.2          # of random splits
 training_rows = 0         # of random splits, instead of the share
 scaling = "unit"          # features in [0, 1] on the training part; or "standard", "tf-idf", "none"
 candidate_noise = 0       # irrelevant labels added to each training row (partial labels)
+hidden = 0.0              # share of the training labels that are made unknown
 labelled_rows_only = false
 fewest_rows = 0           # drop labels that fewer rows have
 fewest_rows_of_features = 0

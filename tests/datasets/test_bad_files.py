@@ -101,12 +101,11 @@ ARFF = {
     ),
     "label that is not binary": (
         GOOD + "1,a,2\n",
-        "t.arff:8: label 'L' has the value '2'; 0 or 1 is expected",
+        "t.arff:8: label 'L' has the value '2'; 0 or 1 is expected, or ? if it is unknown",
     ),
-    "missing label": (GOOD + "1,a,?\n", "t.arff:8: label 'L' has no value; 0 or 1 is expected"),
     "sparse label that is not binary": (
         HEADER + "{0 1}\n{2 7}\n",
-        "t.arff:7: label 'L' has the value '7'; 0 or 1 is expected",
+        "t.arff:7: label 'L' has the value '7'; 0 or 1 is expected, or ? if it is unknown",
     ),
     "date": (
         GOOD.replace("x numeric", 'x date "yyyy"'),
@@ -233,9 +232,8 @@ CSV = {
     "empty": ("", "t.csv: is empty; data is expected"),
     "label that is not binary": (
         'x,L\n"a\nb",0\n1,2\n',
-        "t.csv:4: label 'L' has the value '2'; 0 or 1 is expected",
+        "t.csv:4: label 'L' has the value '2'; 0 or 1 is expected, or nothing if it is unknown",
     ),
-    "missing label": ("x,L\n1,0\n1,\n", "t.csv:3: label 'L' has no value; 0 or 1 is expected"),
     "text among numbers": (
         "x,L\n" + "1,0\n" * 20 + "1o,0\n",
         "t.csv:22: column 'x' has the value '1o' among numbers; a finite number is expected",

@@ -116,3 +116,20 @@ def test_a_single_label():
 def test_every_measure_is_either_of_accuracy_or_a_cost():
     assert set(OF_ACCURACY) | set(COSTS) == set(MEASURES)
     assert set(OF_ACCURACY).isdisjoint(COSTS)
+
+
+def test_unknown_labels_are_left_out():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, size=(30, 4)).astype(float)
+    scores, predicted = rng.normal(size=y.shape), rng.integers(0, 2, size=y.shape)
+    complete = label_measures(y, scores, predicted)
+    other = label_measures(
+        np.vstack([y, np.full((5, 4), np.nan)]),
+        np.vstack([scores, rng.normal(size=(5, 4))]),
+        np.vstack([predicted, np.ones((5, 4), dtype=int)]),
+    )
+    assert other == pytest.approx(complete)
+    y[rng.random(y.shape) < 0.4] = np.nan
+    known = [np.flatnonzero(~np.isnan(column)) for column in y.T]
+    areas = [roc_auc_score(y[rows, k], scores[rows, k]) for k, rows in enumerate(known)]
+    assert label_measures(y, scores, predicted)["macro_auc"] == pytest.approx(np.mean(areas))
