@@ -5,9 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from skmultilearn.adapt import MLkNN
 
@@ -33,8 +35,8 @@ class Rival(NamedTuple):
 def boomer():
     from mlrl.boosting import BoomerClassifier
 
-    # 32-bit features are what it works with
-    return BoomerClassifier(random_state=1)
+    # its rules sample features: with many constant ones, as in genbase, it would find none
+    return make_pipeline(VarianceThreshold(), BoomerClassifier(random_state=1))
 
 
 def gradient_boosting():
@@ -74,7 +76,7 @@ RIVALS = {
         gradient_boosting,
         lambda X, y: {"estimator__learning_rate": [0.05, 0.1], "estimator__num_leaves": [7, 31]},
     ),
-    "BOOMER": Rival(boomer, lambda X, y: {"shrinkage": [0.1, 0.3]}, dense=True),
+    "BOOMER": Rival(boomer, lambda X, y: {"boomerclassifier__shrinkage": [0.1, 0.3]}, dense=True),
 }
 
 # One more at its defaults: a random forest; extra trees have scikit-learn's number of trees there.
