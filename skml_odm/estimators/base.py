@@ -49,6 +49,8 @@ class LabelRanker(MLClassifierBase):
     """
 
     checks: ClassVar[dict[str, Callable]]
+    # whether learning leaves out what ``known`` says is unknown
+    takes_unknown: ClassVar[bool] = False
 
     @property
     def copyable_attrs(self):
@@ -181,6 +183,11 @@ class LabelRanker(MLClassifierBase):
         if X.shape[0] != len(target):
             raise ValueError(
                 f"X and y must have the same number of rows; got {X.shape[0]} and {len(target)}."
+            )
+        if target.known is not None and not self.takes_unknown:
+            raise ValueError(
+                f"y must have no unknown labels (NaN) for {type(self).__name__}, which does not "
+                "leave them out. Fill them in, or use another estimator."
             )
         return X, target
 
@@ -352,6 +359,7 @@ class PairLossRanker(KernelLabelRanker):
     """
 
     checks = KernelLabelRanker.checks | {"zero_label": check_auto_or_bool}
+    takes_unknown = True
     solvers: tuple[str, ...]
     theta: Any = 0.0
     mu: Any = 0.0
@@ -424,6 +432,7 @@ class PairLossRanker(KernelLabelRanker):
 class RowLossRanker(KernelLabelRanker):
     """Base of the estimators that minimise a :class:`~skml_odm.problems.rows.RowLoss`."""
 
+    takes_unknown = True
     needs_pairs = False
     threshold: Any
     covariance: Any

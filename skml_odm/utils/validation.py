@@ -180,6 +180,11 @@ def validated_weights(sample_weight, X):
     """One weight per row of X, not negative; None for None."""
     if sample_weight is None:
         return None
+    if np.ndim(sample_weight) > 1:
+        raise ValueError(
+            f"sample_weight must have one weight per row; got shape {np.shape(sample_weight)}. "
+            "NaN in y leaves a label out of its row; other weights of labels are not possible."
+        )
     with usual_errors("sample_weight"):
         weight = _check_sample_weight(
             as_plain_numbers(sample_weight, "sample_weight"),
