@@ -337,7 +337,9 @@ def plot_reliability(estimator, X, y, n_bins=10, ax=None):
     matplotlib Axes
     """
     check_real("n_bins", n_bins, 2, integer=True)
-    relevant, probability = (cells.ravel() for cells in _cells(estimator, X, y))
+    relevant, probability = _cells(estimator, X, y)
+    known = ~np.isnan(relevant)
+    relevant, probability = relevant[known], probability[known]
     order = np.argsort(probability, kind="stable")
     relevant, probability = relevant[order], probability[order]
     found = np.cumsum(relevant)
@@ -388,14 +390,14 @@ def plot_cuts(estimator, X, y, measures=("hamming", "micro-f1", "example-f1"), a
 
 
 def _cells(estimator, X, y):
-    """Whether labels are relevant, and their predicted probabilities."""
+    """Labels, NaN where they are unknown, and their predicted probabilities."""
     if not hasattr(estimator, "predict_proba"):
         raise TypeError(
             "estimator must have predict_proba, as LabelDecisionCV and estimators with "
             f"threshold='calibrated' do; got {type(estimator).__name__}."
         )
-    relevant = Target(y).indicator
-    return relevant, probabilities_of(estimator, X, relevant.shape[1])
+    labels = Target(y).labels
+    return labels, probabilities_of(estimator, X, labels.shape[1])
 
 
 def _axes(ax, size):

@@ -76,9 +76,16 @@ BUGS = [
     Bug(
         "thresholds per label ignore the sample weights",
         "decisions/thresholds.py",
-        "optimal_cuts(scores.T / margin, indicator.T, sample_weight)",
-        "optimal_cuts(scores.T / margin, indicator.T)",
+        "optimal_cuts(scores.T / margin, indicator.T, sample_weight, known)",
+        "optimal_cuts(scores.T / margin, indicator.T, None, known)",
         "decisions",
+    ),
+    Bug(
+        "an unknown label takes the place of the zero label",
+        "problems/zero_label.py",
+        "kinds[:, -1] = 2",
+        "kinds[:, -1] = 3",
+        "estimators/test_unknown.py",
     ),
     Bug(
         "thresholds are fitted to scores without the intercept",

@@ -158,3 +158,12 @@ def test_pictures_of_probabilities_need_some(calibrated):
         plot_reliability(MLODM(threshold="zero").fit(X, Y), X, Y)
     with pytest.raises(ValueError, match="measures must be one of 'hamming'"):
         plot_cuts(calibrated[0], X, Y, measures=["f1"])
+
+
+def test_unknown_labels_are_left_out(calibrated):
+    model, X, Y = calibrated
+    twice = np.vstack([Y, np.full(Y.shape, np.nan)])
+    for plot in (plot_cuts, plot_reliability):
+        complete, with_unknown = plot(model, X, Y), plot(model, np.vstack([X, X]), twice)
+        for expected, found in zip(complete.lines, with_unknown.lines, strict=True):
+            np.testing.assert_allclose(found.get_ydata(), expected.get_ydata())

@@ -40,6 +40,8 @@ def add_candidate_noise(Y, n_noisy, random_state=None):
     target = Target(Y)
     if target.container == "column":
         raise ValueError("Y must have a column per label; got a one-dimensional Y.")
+    if target.known is not None:
+        raise ValueError("Y must have no unknown labels (NaN): hide labels after adding noise.")
     indicator = target.indicator
     # present labels come last in a random order of the row's labels
     order = check_random_state(random_state).random_sample(indicator.shape)

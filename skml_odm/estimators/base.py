@@ -50,6 +50,8 @@ class LabelRanker(MLClassifierBase):
     """
 
     checks: ClassVar[dict[str, Callable]]
+    # whether learning leaves out what ``known`` says is unknown
+    takes_unknown: ClassVar[bool] = False
 
     @property
     def copyable_attrs(self):
@@ -183,6 +185,11 @@ class LabelRanker(MLClassifierBase):
             raise ValueError(
                 f"X and y must have the same number of rows; got {X.shape[0]} and {len(target)}."
             )
+        if target.known is not None and not self.takes_unknown:
+            raise ValueError(
+                f"y must have no unknown labels (NaN) for {type(self).__name__}, which does not "
+                "leave them out. Fill them in, or use another estimator."
+            )
         return X, target
 
     def _remember(self, target, sample_weight=None):
@@ -267,7 +274,7 @@ class KernelLabelRanker(KernelModel, LabelRanker):
 
     def check_data(self, X, y, sample_weight=None):
         X, target = self._validated_pair(X, y)
-        weight = weights_of_known(target, validated_weights(sample_weight, X, per_cell=True))
+        weight = weights_of_known(target, validated_weights(sample_weight, X, per_cell=self.takes_unknown))
         rows, counted = X, None
         if weight is not None and weight.ndim == 2:
             counted, known, weight = layers(weight)
@@ -362,6 +369,7 @@ class PairLossRanker(KernelLabelRanker):
     """
 
     checks = KernelLabelRanker.checks | {"zero_label": check_auto_or_bool}
+    takes_unknown = True
     solvers: tuple[str, ...]
     theta: Any = 0.0
     mu: Any = 0.0
@@ -434,6 +442,7 @@ class PairLossRanker(KernelLabelRanker):
 class RowLossRanker(KernelLabelRanker):
     """Base of the estimators that minimise a :class:`~skml_odm.problems.rows.RowLoss`."""
 
+    takes_unknown = True
     needs_pairs = False
     threshold: Any
     covariance: Any

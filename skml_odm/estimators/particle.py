@@ -98,6 +98,7 @@ class Particle(LabelRanker):
     True
     """
 
+    takes_unknown = True
     checks: ClassVar = {
         "variant": one_of("vls", "map"),
         "C": POSITIVE,

@@ -88,6 +88,7 @@ class PMLLRS(LabelRanker):
     True
     """
 
+    takes_unknown = True
     checks: ClassVar = {
         "gamma": NOT_NEGATIVE,
         "beta": POSITIVE,

@@ -162,6 +162,7 @@ class PMLODM(KernelLabelRanker):
     True
     """
 
+    takes_unknown = True
     checks = KernelLabelRanker.checks | {
         "confidence": one_of("cross-fitted", "neighbours", "paper"),
         "prototype_weight": NOT_NEGATIVE,

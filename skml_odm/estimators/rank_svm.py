@@ -74,6 +74,7 @@ class RankSVM(KernelLabelRanker):
     {example}
     """
 
+    takes_unknown = True
     solvers = tuple(HINGE_SOLVERS)
     checks = KernelLabelRanker.checks | {"solver": one_of(*solvers)}
 

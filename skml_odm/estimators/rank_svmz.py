@@ -91,6 +91,7 @@ class RankSVMz(KernelLabelRanker):
     solvers = ("auto", "libsvm", "liblinear")
     checks = KernelLabelRanker.checks | {"solver": one_of(*solvers)}
     needs_pairs = False
+    takes_unknown = True
 
     def __init__(
         self,

@@ -70,5 +70,7 @@ def test_invalid_numbers_are_refused(n_noisy):
 def test_other_invalid_arguments_are_refused():
     with pytest.raises(ValueError, match="Y must have a column per label"):
         add_candidate_noise([0, 1], 1)
+    with pytest.raises(ValueError, match="no unknown labels"):
+        add_candidate_noise([[0, np.nan]], 1)
     with pytest.raises(ValueError, match="random_state must be"):
         add_candidate_noise(Y, 1, random_state="0")

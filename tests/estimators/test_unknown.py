@@ -5,6 +5,7 @@ from copy import deepcopy
 import numpy as np
 import pandas as pd
 import pytest
+from own_loss import RankLogistic
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
@@ -266,6 +267,12 @@ def test_the_papers_method_refuses_unknown_labels():
     X, y, _ = random_data(0)
     with pytest.raises(ValueError, match=r"^y must have no unknown labels .*'cross-fitted'"):
         PMLODM(confidence="paper").fit(X, y)
+
+
+def test_an_estimator_that_does_not_know_of_them():
+    X, y, _ = random_data(0)
+    with pytest.raises(ValueError, match=r"y must have no unknown labels .* for RankLogistic"):
+        RankLogistic().fit(X, y)
 
 
 # ---- every estimator -----------------------------------------------------------------------------
