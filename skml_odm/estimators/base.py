@@ -274,7 +274,8 @@ class KernelLabelRanker(KernelModel, LabelRanker):
 
     def check_data(self, X, y, sample_weight=None):
         X, target = self._validated_pair(X, y)
-        weight = weights_of_known(target, validated_weights(sample_weight, X, per_cell=self.takes_unknown))
+        weight = validated_weights(sample_weight, X, per_cell=self.takes_unknown)
+        weight = weights_of_known(target, weight)
         rows, counted = X, None
         if weight is not None and weight.ndim == 2:
             counted, known, weight = layers(weight)

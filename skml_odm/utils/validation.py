@@ -185,15 +185,13 @@ def validated_weights(sample_weight, X, *, per_cell=False):
     if sample_weight is None:
         return None
     weight = as_plain_numbers(sample_weight, "sample_weight")
-    n_dimensions = np.ndim(weight)
-    if n_dimensions > 1 + per_cell:
+    shape = np.asarray(weight).shape
+    if len(shape) > 1 + per_cell:
         cells = " or per row and label" if per_cell else ""
-        raise ValueError(
-            f"sample_weight must have one entry per row{cells}; got shape {np.shape(weight)}."
-        )
+        raise ValueError(f"sample_weight must have one entry per row{cells}; got shape {shape}.")
     options = {"dtype": np.float64, "ensure_non_negative": True}
     with usual_errors("sample_weight"):
-        if n_dimensions == 2:
+        if len(shape) == 2:
             weight = check_array(weight, input_name="sample_weight", **options)
             check_consistent_length(X, weight)
         else:
