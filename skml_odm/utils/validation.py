@@ -180,9 +180,10 @@ def validated_weights(sample_weight, X):
     """One weight per row of X, not negative; None for None."""
     if sample_weight is None:
         return None
-    if np.ndim(sample_weight) > 1:
+    shape = np.asarray(sample_weight).shape
+    if len(shape) > 1:
         raise ValueError(
-            f"sample_weight must have one weight per row; got shape {np.shape(sample_weight)}. "
+            f"sample_weight must have one weight per row; got shape {shape}. "
             "NaN in y leaves a label out of its row; other weights of labels are not possible."
         )
     with usual_errors("sample_weight"):
