@@ -21,6 +21,7 @@ from ..problems.pairs import PairLoss
 from ..problems.zero_label import ZeroLabelLoss, differences, with_zero_label
 from ..solvers.result import Result
 from ..solvers.turns import minimise, solve_rows
+from ..utils.cell_weights import layers
 from ..utils.types import ArrayLike, Matrix, NDArray, Self, csr_matrix
 from ..utils.validation import (
     POSITIVE,
@@ -121,7 +122,7 @@ class LabelRanker(MLClassifierBase):
         if target.known is None:
             return super().score(X, y, sample_weight)
         right = as_dense(self.predict(X)) == target.indicator
-        weights = weights_of_known(target, sample_weight)
+        weights = weights_of_known(target, validated_weights(sample_weight, target.indicator))
         return float(np.average((right | ~target.known).all(axis=1), weights=weights))
 
     def label_scores(self, X: Matrix) -> NDArray[np.float64]:
@@ -193,8 +194,9 @@ class LabelRanker(MLClassifierBase):
 
     def _remember(self, target, sample_weight=None):
         """What predictions need to know of the labels."""
-        counted = slice(None) if sample_weight is None else sample_weight > 0.0
-        self._unseen = np.flatnonzero(~target.indicator[counted].any(axis=0))
+        # weights of rows or of cells
+        counts = True if sample_weight is None else (sample_weight > 0.0).reshape(len(target), -1)
+        self._unseen = np.flatnonzero(~(target.indicator & counts).any(axis=0))
         self.n_labels_ = target.indicator.shape[1]
         self.classes_ = target.classes
         if target.label_names is not None:
@@ -258,9 +260,10 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         y : array-like or sparse matrix of shape (n_samples, n_labels)
             Zeros and ones, and NaN for unknown labels, which take no part in their row. A
             one-dimensional y with two classes is a single label.
-        sample_weight : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,) or (n_samples, n_labels), optional
             Weight of each row: a row of weight 2 counts like two equal rows, one of weight 0 not
-            at all.
+            at all. Or the weight of each label in each row, 0 for an unknown one; a row is then
+            solved for as often as it has different weights.
 
         Returns
         -------
@@ -271,13 +274,21 @@ class KernelLabelRanker(KernelModel, LabelRanker):
 
     def check_data(self, X, y, sample_weight=None):
         X, target = self._validated_pair(X, y)
+        weight = validated_weights(sample_weight, X, per_cell=self.takes_unknown)
+        weight = weights_of_known(target, weight)
+        rows, counted = X, None
+        if weight is not None and weight.ndim == 2:
+            counted, known, weight = layers(weight)
+            rows = self.some_rows(X, counted)
+            target = target.layered(counted, known)
         prepared = Prepared(
             X=X,
             target=target,
-            sample_weight=weights_of_known(target, validated_weights(sample_weight, X)),
+            sample_weight=weight,
             labels=target.indicator,
             known=target.known,
-            rows=X,
+            rows=rows,
+            counted=counted,
         )
         if prepared.labels.shape[1] == 1 and self.needs_pairs:
             # one label alone has no pair: its complement takes the place of the second label

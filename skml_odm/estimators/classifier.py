@@ -88,8 +88,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         rows, counted = X, None
         if weight is not None and not weight.all():
             counted = np.flatnonzero(weight)
-            codes = codes[counted]
-            rows = X[np.ix_(counted, counted)] if self.kernel == "precomputed" else X[counted]
+            codes, weight = codes[counted], weight[counted]
+            rows = self.some_rows(X, counted)
         n_seen = len(np.unique(codes))
         if n_seen < 2:
             raise ValueError(
@@ -156,5 +156,4 @@ def shares(prepared):
     m = len(prepared.labels)
     if prepared.sample_weight is None:
         return np.full(m, 1.0 / m)
-    weight = prepared.sample_weight
-    return (weight if prepared.counted is None else weight[prepared.counted]) / weight.sum()
+    return prepared.sample_weight / prepared.sample_weight.sum()

@@ -55,7 +55,8 @@ class Prepared:
         The training rows.
     target
         The classes, and what else predictions need to know of y.
-    sample_weight : ndarray of shape (m,), optional
+    sample_weight : ndarray, optional
+        Weights of the rows of the problem.
     labels : ndarray
         What the problem is about: booleans (rows × labels), or class numbers.
     known : ndarray of bool, optional
@@ -63,7 +64,8 @@ class Prepared:
     rows : ndarray or CSR matrix
         The rows of the problem.
     counted : ndarray of int, optional
-        Which of the training rows these are; None for all.
+        Which of the training rows these are, a row several times if its labels have different
+        weights; None for all.
     kernel : Kernel
     operator
         K of the rows; see :mod:`skml_odm.features.operators`.
@@ -195,7 +197,7 @@ class KernelModel(BaseEstimator):
         coefficients = solution
         if prepared.counted is not None:
             coefficients = np.zeros((prepared.X.shape[0], solution.shape[1]))
-            coefficients[prepared.counted] = solution
+            np.add.at(coefficients, prepared.counted, solution)
         # Σ_i |A_i|, in units of the kernel values that the coefficients are multiplied with
         sizes = np.abs(coefficients).max(axis=1, initial=0.0)
         if weights is not None:
@@ -223,7 +225,7 @@ class KernelModel(BaseEstimator):
     def make_kernel(self, prepared):
         """The kernel, its parameters fixed for the training rows."""
         return make_kernel(
-            self.kernel, self.gamma, self.degree, self.coef0, prepared.X, prepared.sample_weight
+            self.kernel, self.gamma, self.degree, self.coef0, prepared.rows, prepared.sample_weight
         )
 
     def make_operator(self, prepared, matrix=None):
@@ -359,6 +361,10 @@ class KernelModel(BaseEstimator):
         if reset and self.kernel == "precomputed":
             self._check_square(X)
         return X
+
+    def some_rows(self, X, index):
+        """Some training rows, or their kernel matrix."""
+        return X[np.ix_(index, index)] if self.kernel == "precomputed" else X[index]
 
     def _check_square(self, X):
         if X.shape[0] != X.shape[1]:

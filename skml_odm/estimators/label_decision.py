@@ -19,6 +19,7 @@ from ..decisions.guarantee import check_guarantee
 from ..decisions.rules import RULES
 from ..decisions.scores import labels_of, unbounded_scores_of
 from ..metrics.labels import LABEL_MEASURES
+from ..utils.cell_weights import layers
 from ..utils.types import ArrayLike, Matrix, NDArray, Self, csr_matrix
 from ..utils.validation import (
     Target,
@@ -102,8 +103,8 @@ class LabelDecisionCV(LabelRanker):
     measures_ : dict of dict
         ``measures_[decision][measure]``: what each decision, fitted to the other folds, is worth
         on a fold; "estimator" is what the classifier itself predicts. "hamming" is a loss,
-        "cardinality" the mean number of predicted labels. Rows of weight 0 are left out, all others
-        count alike.
+        "cardinality" the mean number of predicted labels. Rows and cells of weight 0 are left out,
+        all others count alike.
     classes_ : ndarray
         Label numbers, or the class values of a one-dimensional y.
     n_labels_ : int
@@ -176,8 +177,9 @@ class LabelDecisionCV(LabelRanker):
         y : array-like or sparse matrix of shape (n_samples, n_labels)
             Zeros and ones, and NaN for unknown labels if the estimator takes them. A
             one-dimensional y with two classes is a single label.
-        sample_weight : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,) or (n_samples, n_labels), optional
             For the ``fit`` of the estimator, or of a pipeline's last step, and for the decision.
+            Weights of all labels of a row if the estimator takes them.
         groups : array-like of shape (n_samples,), optional
             For the splitter.
 
@@ -192,7 +194,7 @@ class LabelDecisionCV(LabelRanker):
         X, y, groups = indexable(as_plain_array(X), y, groups)
         if target.container == "column":
             y = target.indicator[:, 0].astype(int)
-        for_fit = validated_weights(sample_weight, X)
+        for_fit = validated_weights(sample_weight, X, per_cell=True)
         weight = weights_of_known(target, for_fit)
         folds = self._folds(X, y, groups)
         rows, parts, scores, predicted = self._held_out(X, y, for_fit, folds, target)
@@ -205,7 +207,7 @@ class LabelDecisionCV(LabelRanker):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         truth = target.indicator[rows], some_rows(weight, rows), some_rows(target.known, rows)
-        self.decision_ = fit_decision(self._new_decision(), scores, truth, parts)
+        self.decision_ = fit_decision(self._new_decision(), *in_layers(scores, truth, parts))
         self.measures_ = self._measured(scores, truth, parts, predicted)
         return self
 
@@ -293,9 +295,10 @@ class LabelDecisionCV(LabelRanker):
 
         The truth of some rows are their labels, weights, and which labels are known.
         """
-        weight = truth[1]
+        weight, known = truth[1:]
         if weight is not None:
-            counted = weight > 0.0
+            counted = (weight > 0.0).reshape(len(weight), -1).any(axis=1)
+            known = weight[counted] > 0.0 if weight.ndim == 2 else some_rows(known, counted)
             scores, parts, predicted = scores[counted], parts[counted], predicted[counted]
             truth = tuple(some_rows(each, counted) for each in truth)
         named = {name: LabelDecision(name, self.calibration) for name in RULES}
@@ -306,16 +309,17 @@ class LabelDecisionCV(LabelRanker):
             new = parts == part
             other = ~new if not new.all() else new
             of_others = tuple(some_rows(each, other) for each in truth)
+            of_others = in_layers(scores[other], of_others, parts[other])
             first = None
             for name, decision in named.items():
                 if first is None or decision.guarantee is not None:
-                    first = fit_decision(decision, scores[other], of_others, parts[other])
+                    first = fit_decision(decision, *of_others)
                 else:
                     decision.calibration_ = first.calibration_
-                    decision.fit_rule(decision.values(scores[other]), *of_others)
+                    decision.fit_rule(decision.values(of_others[0]), *of_others[1])
                 labels[name][new] = decision.decide(scores[new]) > 0.0
         labels = {"estimator": predicted, **labels}
-        y_true = with_unknown(truth[0], truth[2])
+        y_true = with_unknown(truth[0], known)
         return {
             name: {measure: value(y_true, found) for measure, value in MEASURES.items()}
             for name, found in labels.items()
@@ -327,6 +331,15 @@ class LabelDecisionCV(LabelRanker):
         tags.input_tags.sparse, tags.input_tags.pairwise = inner.sparse, inner.pairwise
         tags.input_tags.allow_nan = inner.allow_nan
         return tags
+
+
+def in_layers(scores, truth, parts):
+    """The same of layers, if there are weights of cells; see ``cell_weights``."""
+    indicator, weight, _ = truth
+    if weight is None or weight.ndim == 1:
+        return scores, truth, parts
+    rows, known, weight = layers(weight)
+    return scores[rows], (indicator[rows] & known, weight, known), parts[rows]
 
 
 def fit_decision(decision, scores, truth, parts):

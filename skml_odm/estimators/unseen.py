@@ -21,6 +21,14 @@ def folds_of(n_rows):
     return np.array_split(np.random.RandomState(0).permutation(n_rows), min(N_FOLDS, n_rows))
 
 
+def _folds(prepared):
+    """Rows of the problem in each fold; copies of a training row are in the same one."""
+    if prepared.counted is None:
+        return folds_of(len(prepared.labels))
+    rows, which = np.unique(prepared.counted, return_inverse=True)
+    return [np.flatnonzero(np.isin(which, fold)) for fold in folds_of(len(rows))]
+
+
 def unseen_scores(model, prepared, result):
     """Scores of every training row by a model trained without its fold.
 
@@ -37,13 +45,13 @@ def unseen_scores(model, prepared, result):
     ndarray of shape (m, q)
         In units of the result's margin.
     """
-    m = len(result.scores)
-    if m == 1:
+    folds, m = _folds(prepared), len(result.scores)
+    if len(folds) == 1:
         return result.scores
     scores = np.empty_like(result.scores)
     coefficients = np.zeros_like(result.scores)
     options = model.solver_options() | {"tol": max(model.tol, ROUGH), "verbose": 0}
-    for fold in folds_of(m):
+    for fold in folds:
         kept = np.delete(np.arange(m), fold)
         part = replace(
             prepared,

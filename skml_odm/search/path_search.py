@@ -205,9 +205,9 @@ class PathSearchCV(BaseSearchCV):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like or sparse matrix
             Whatever the estimator takes.
-        sample_weight : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,) or (n_samples, n_labels), optional
             For the ``fit`` of the estimator, or of a pipeline's last step, and for scorers as the
-            installed scikit-learn does it.
+            installed scikit-learn does it. Weights of all labels of a row are not for scorers.
         groups : array-like of shape (n_samples,), optional
             For the splitter.
 
@@ -220,7 +220,7 @@ class PathSearchCV(BaseSearchCV):
         self._check_parameters()
         scorer, refit_metric = self._get_scorers()
         X, y, groups = indexable(as_plain_array(X), as_plain_labels(y), groups)
-        sample_weight = validated_weights(sample_weight, X)
+        sample_weight = validated_weights(sample_weight, X, per_cell=True)
         # scikit-learn stratifies a single column only, and to find that out it would refuse NaN
         columns = np.shape(y[0]) if isinstance(y, list | tuple) and y else np.shape(y)[1:]
         stratified = is_classifier(self.estimator) and columns in ((), (1,))
@@ -263,7 +263,9 @@ class PathSearchCV(BaseSearchCV):
     def _weighs_scores(self, sample_weight):
         """Whether ``GridSearchCV`` would hand weights to the scorer."""
         accepts = getattr(self, "_check_scorers_accept_sample_weight", None)
-        return sample_weight is not None and accepts is not None and accepts()
+        if sample_weight is None or sample_weight.ndim == 2:
+            return False
+        return accepts is not None and accepts()
 
     def _check_parameters(self):
         check_choice("strategy", self.strategy, STRATEGIES)

@@ -3,12 +3,13 @@
 import numbers
 import sys
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -176,23 +177,25 @@ def is_missing(value):
     return value is None or not (isinstance(equal, bool | np.bool_) and equal)
 
 
-def validated_weights(sample_weight, X):
-    """One weight per row of X, not negative; None for None."""
+def validated_weights(sample_weight, X, *, per_cell=False):
+    """One weight per row of X, not negative; None for None.
+
+    With ``per_cell`` there may be one for every label of a row.
+    """
     if sample_weight is None:
         return None
-    shape = np.asarray(sample_weight).shape
-    if len(shape) > 1:
-        raise ValueError(
-            f"sample_weight must have one weight per row; got shape {shape}. "
-            "NaN in y leaves a label out of its row; other weights of labels are not possible."
-        )
+    weight = as_plain_numbers(sample_weight, "sample_weight")
+    shape = np.asarray(weight).shape
+    if len(shape) > 1 + per_cell:
+        cells = " or per row and label" if per_cell else ""
+        raise ValueError(f"sample_weight must have one entry per row{cells}; got shape {shape}.")
+    options = {"dtype": np.float64, "ensure_non_negative": True}
     with usual_errors("sample_weight"):
-        weight = _check_sample_weight(
-            as_plain_numbers(sample_weight, "sample_weight"),
-            X,
-            dtype=np.float64,
-            ensure_non_negative=True,
-        )
+        if len(shape) == 2:
+            weight = check_array(weight, input_name="sample_weight", **options)
+            check_consistent_length(X, weight)
+        else:
+            weight = _check_sample_weight(weight, X, **options)
     # newer releases of scikit-learn look for this themselves
     if not weight.any():
         raise ValueError("sample_weight must have an entry above zero; all are zero.")
@@ -333,6 +336,12 @@ class Target:
         """The labels as measures take them: booleans, or numbers with NaN for unknown ones."""
         return with_unknown(self.indicator, self.known)
 
+    def layered(self, rows, known):
+        """The target of layers of the rows; see :mod:`~skml_odm.utils.cell_weights`."""
+        layers = copy(self)
+        layers.indicator, layers.known = self.indicator[rows] & known, known
+        return layers
+
     def __len__(self):
         return len(self.indicator)
 
@@ -350,7 +359,12 @@ def refuse_missing(y, remedy):
 
 
 def weights_of_known(target, sample_weight):
-    """Sample weights that are 0 where a row of the target has no known label; None for ones."""
+    """Sample weights that are 0 where a row of the target has no known label; None for ones.
+
+    Weights of cells are 0 where the label is unknown.
+    """
+    if sample_weight is not None and sample_weight.ndim == 2:
+        return _cells_of_known(target, sample_weight)
     if target.known is None or target.known.any(axis=1).all():
         return sample_weight
     weight = target.known.any(axis=1) * (
@@ -361,6 +375,20 @@ def weights_of_known(target, sample_weight):
             "y must have a known label in a row of positive weight; all are unknown (NaN)."
         )
     return weight
+
+
+def _cells_of_known(target, weights):
+    shape = target.indicator.shape
+    if weights.shape != shape:
+        raise ValueError(
+            f"sample_weight must have one entry per row or per cell of y, shape {shape[:1]} or "
+            f"{shape}; got {weights.shape}."
+        )
+    if target.known is not None:
+        weights = weights * target.known
+    if not weights.any():
+        raise ValueError("sample_weight must be above zero for a known label; it is not.")
+    return weights
 
 
 def known_rows(target):

@@ -273,7 +273,7 @@ def test_continuous_target_is_refused():
     [
         (np.r_[-1.0, np.ones(19)], "[Nn]egative"),
         (np.ones(19), "sample_weight"),
-        (np.ones((20, 2)), r"sample_weight must have one weight per row; got shape \(20, 2\)"),
+        (np.ones((20, 2)), r"sample_weight must have one entry per row or per cell of y"),
         (np.r_[np.nan, np.ones(19)], "sample_weight contains NaN"),
         (np.r_[np.inf, np.ones(19)], "sample_weight contains infinity"),
         (np.zeros(20), "weight"),
