@@ -64,7 +64,8 @@ def tables(outcomes):
     lines += table(["", *METHODS[1:]], rows)
     for (method, error), names in sorted(figures.failures.items()):
         sets = ", ".join(sorted(set(names)))
-        lines += [f"{method} failed in {len(names)} runs, on {sets}: “{error}”.", ""]
+        text = f"{method} failed in {len(names)} runs, on {sets}: “{error}”."
+        lines += [f"{text} Its figures there are means over the other runs.", ""]
     for measure, (heading, sign) in MEASURES.items():
         lines += [f"### {heading}", ""]
         for share in SHARES:

@@ -221,8 +221,9 @@ class PathSearchCV(BaseSearchCV):
         scorer, refit_metric = self._get_scorers()
         X, y, groups = indexable(as_plain_array(X), as_plain_labels(y), groups)
         sample_weight = validated_weights(sample_weight, X, per_cell=True)
-        # a number means the same folds for any labels of several columns, known or not
-        stratified = is_classifier(self.estimator) and np.shape(y)[1:] in ((), (1,))
+        # scikit-learn stratifies a single column only, and to find that out it would refuse NaN
+        columns = np.shape(y[0]) if isinstance(y, list | tuple) and y else np.shape(y)[1:]
+        stratified = is_classifier(self.estimator) and columns in ((), (1,))
         splitter = check_cv(self.cv, y, classifier=stratified)
         self.param_grid_ = self.param_grid
         if self.param_grid is None:
