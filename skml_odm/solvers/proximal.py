@@ -11,6 +11,7 @@ What differs between problems is the small part that ``HingeRounds`` and ``RowRo
 import numpy as np
 
 from ..problems.hinge import PairMultipliers
+from ..utils.numbers import EPSILON
 from .certificates import pair_certificate, pair_primal, row_certificate, row_result
 from .directions import directions
 from .iteration import Step, finish
@@ -93,13 +94,15 @@ def newton_round(operator, direction, smooth, A, F, best, tol):
     Returns how many they were, and whether that was the last the caller wants.
     """
     steps, last = 0, False
+    # how well ⟨R, K R⟩ is known, for R of size 1: rows may be copies of others, and K R zero
+    rounding = EPSILON * (direction.diagonal - operator.intercept)
     while steps < MOST_STEPS and not last:
         _, R = smooth.evaluate(F)
         R -= A
         KR = operator.product(R)
         left = 0.5 * np.vdot(R, KR)
         target = ROUND_SHARE * max(smooth.distance(), tol * best.primal * ROUND_SHARE)
-        if left <= target and steps > 0:
+        if left <= rounding * np.vdot(R, R) or (left <= target and steps > 0):
             break
         forcing = min(0.3, max(0.01, (target / left) ** 0.5)) if left > 0.0 else 0.3
         X, KX, n_products = direction(smooth.curvature(F), R, KR, forcing)
