@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
+from groups import first_fast
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold
+from written_out import GAMMA, PRECISE, PROBLEMS, random_data
 
 from skml_odm import CSRL, MLODM, ODM, LabelDecisionCV, PathSearchCV, RankCVM, RankSVM
 from skml_odm.utils.cell_weights import layers
-from tests.estimators.test_unknown import GAMMA, PRECISE, PROBLEMS, random_data
-from tests.groups import first_fast
 
 
 def weighted_data(seed, m=9, q=4):
