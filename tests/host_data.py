@@ -36,8 +36,8 @@ ESTIMATORS = [
     RankSVMz(),
     Particle(),
     PMLLRS(eta=0.1),
-    CSRL(beta=4.0, covariance="learn", random_state=0),
-    M3L(kernel="linear", random_state=0),
+    CSRL(beta=4.0, covariance="learn", threshold="zero", random_state=0),
+    M3L(kernel="linear", threshold="zero", random_state=0),
 ]
 # Containers, tags, cloning and the like are code that all estimators share (estimators/base.py).
 # In the fast group this one stands for all of them where a test is marked ``shared_code``.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from groups import first_fast
 
 from skml_odm.decisions.decision import LabelDecision
 from skml_odm.decisions.guarantee import GuaranteedCut, check_guarantee
@@ -59,7 +60,7 @@ def test_the_promise_holds(measure, share, weighted):
         assert np.mean(found) <= share + 0.08
 
 
-@pytest.mark.parametrize("measure", ["recall", "precision"])
+@pytest.mark.parametrize("measure", first_fast(["recall", "precision"], 1))
 def test_the_promise_holds_with_calibration(measure):
     """The calibration is fitted to the same rows, but never to those that it calibrates."""
     rng = np.random.default_rng(1)

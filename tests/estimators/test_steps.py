@@ -118,6 +118,7 @@ def test_parts_are_filled_in_and_may_have_parts():
     assert lines[2:] == ['a : int, default="x"', "    What a is.", "Not a part: {1}."]
 
 
+@pytest.mark.slow
 def test_without_docstrings(tmp_path):
     """python -OO drops them."""
     code = "import skml_odm; assert skml_odm.MLODM.__doc__ is None"

@@ -187,6 +187,7 @@ def test_classifiers_without_a_kernel_matrix(model, small_chunks):
     assert parts.objective_ == pytest.approx(whole.objective_, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_memory_without_a_kernel_matrix(small_chunks):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 4))

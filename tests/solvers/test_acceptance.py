@@ -35,7 +35,7 @@ def wild_rows(rng, m):
     return rng.normal(size=(m, rng.integers(1, 4))) * 10.0 ** rng.integers(-3, 10, size=(m, 1))
 
 
-@pytest.mark.parametrize("kind", [CSRL, M3L, RankSVMz, RankSVM, RankLSVM, MLODM])
+@pytest.mark.parametrize("kind", first_fast([MLODM, RankSVM, CSRL, M3L, RankSVMz, RankLSVM], 3))
 def test_no_ranker_is_worse_than_zero(kind):
     rng = np.random.default_rng(0)
     for trial in range(24):
@@ -103,7 +103,7 @@ def exact_gap(X, y, model, cost):
     return float((primal - dual) / primal)
 
 
-@pytest.mark.parametrize("size", first_fast([1e3, 1e1, 1e5], 1))
+@pytest.mark.parametrize("size", first_fast([1e1, 1e3, 1e5], 1))
 def test_gap_is_a_bound_in_exact_arithmetic(size):
     # equal rows of opposite labels: large coefficients whose sum is small
     rng = np.random.default_rng(0)

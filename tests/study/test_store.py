@@ -163,6 +163,7 @@ def test_a_result_is_never_replaced(tmp_path):
     assert kept == {"failed": "done", "too slow": "done", "done": "done"}
 
 
+@pytest.mark.slow
 def test_one_run_at_a_time(tmp_path):
     """The second one is told so, and does no harm to the first."""
     path, log = tmp_path / "results.sqlite", tmp_path / "log"
