@@ -38,3 +38,13 @@ def test_the_bound_is_close_to_the_largest_eigenvalue():
         largest = np.linalg.eigvalsh(matrix)[-1]
         found = upper_bound(lambda v, matrix=matrix: matrix @ v, rng.normal(size=(size, 1)))
         assert max(largest, 0.0) <= found <= 1.5 * max(largest, 0.0) + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_bound_holds_for_flat_spectra(seed):
+    """A few steps do not find the largest value of many that are nearly as large."""
+    rng = np.random.default_rng(seed)
+    values = rng.exponential(size=305)
+    # a diagonal matrix, seen from a random vector
+    found = upper_bound(lambda v: values[:, None] * v, rng.normal(size=(305, 1)))
+    assert values.max() <= found <= 1.4 * values.max()
