@@ -112,18 +112,25 @@ class LabelRanker(MLClassifierBase):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like or sparse matrix of shape (n_samples, n_labels)
             NaN where a label is unknown. Rows in which nothing is known are left out.
-        sample_weight : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,) or (n_samples, n_labels), optional
+            As in ``fit``.
 
         Returns
         -------
         float
         """
         target = Target(y)
-        if target.known is None:
-            return super().score(X, y, sample_weight)
-        right = as_dense(self.predict(X)) == target.indicator
-        weights = weights_of_known(target, validated_weights(sample_weight, target.indicator))
-        return float(np.average((right | ~target.known).all(axis=1), weights=weights))
+        per_cell = target.container != "column"
+        weight = validated_weights(sample_weight, target.indicator, per_cell=per_cell)
+        weight, known = weights_of_known(target, weight), target.known
+        if weight is not None and weight.ndim == 2:
+            rows, known, weight = layers(weight)
+        elif known is None:
+            return super().score(X, y, weight)
+        else:
+            rows = slice(None)
+        wrong = as_dense(self.predict(X)) != target.indicator
+        return float(np.average(~(wrong[rows] & known).any(axis=1), weights=weight))
 
     def label_scores(self, X: Matrix) -> NDArray[np.float64]:
         """Scores of all labels: the larger, the more relevant.

@@ -12,6 +12,8 @@ the same is a row of that weight, and a cell of weight 0 is unknown.
 
 import numpy as np
 
+from .numbers import EPSILON
+
 
 def layers(weights):
     """The layers of cell weights.
@@ -30,5 +32,6 @@ def layers(weights):
     """
     levels = np.sort(weights, axis=1)
     steps = np.diff(levels, axis=1, prepend=0.0)
-    row, place = np.nonzero(steps)
+    # 0.1 + 0.2 and 0.3 are one weight
+    row, place = np.nonzero(steps > EPSILON * levels)
     return row, weights[row] >= levels[row, place, None], steps[row, place]

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GridSearchCV, KFold
 from written_out import GAMMA, PRECISE, PROBLEMS, random_data
 
 from skml_odm import CSRL, MLODM, ODM, LabelDecisionCV, PathSearchCV, RankCVM, RankSVM
@@ -50,6 +50,7 @@ def test_layers_add_up_to_the_weights():
     np.add.at(total, row, known * weight[:, None])
     np.testing.assert_allclose(total, weights, rtol=0, atol=1e-15)
     assert np.all(np.diff(row) >= 0)
+    assert len(layers(np.array([[0.1 + 0.2, 0.3, 0.0]]))[0]) == 1
     assert weight.min() > 0.0
 
 
@@ -113,6 +114,11 @@ def test_searches_and_decisions_take_them():
     np.testing.assert_allclose(
         search.best_estimator_.label_scores(X), by_hand.label_scores(X), atol=0.01
     )
+    rows, labels, levels = map(np.array, zip(*written_out(y, weights), strict=True))
+    score = by_hand.score(X[rows], labels, levels)
+    assert by_hand.score(X, y, weights) == pytest.approx(score)
+    grid = GridSearchCV(MLODM(), {"C": [1.0, 8.0]}, cv=KFold(3), error_score="raise")
+    assert grid.fit(X, y, sample_weight=weights).best_score_ > 0.0
     for measure in ("micro-f1", "macro-f1", "hamming"):
         model = LabelDecisionCV(MLODM(threshold="regression"), measure).fit(X, y, weights)
         same = LabelDecisionCV(MLODM(threshold="regression"), measure).fit(
