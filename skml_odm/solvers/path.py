@@ -33,6 +33,7 @@ MAX_PRODUCTS = 2000
 # A path that begins at a large C is approached from smaller ones, each four times the one before;
 # at the first of them C K_ii is at most 1.
 STRIDE = 4.0
+MAX_STRIDES = 12
 
 # Neighbours that a start is combined from; so many solutions are kept in any case.
 N_NEIGHBOURS = 8
@@ -140,7 +141,7 @@ class PairPath:
     def _smaller(self, C):
         """Values of C to begin with, the smallest first."""
         size = max(1.0, C * self.direction.diagonal)
-        n_steps = np.ceil(np.log(size) / np.log(STRIDE))
+        n_steps = min(MAX_STRIDES, np.ceil(np.log(size) / np.log(STRIDE)))
         return [C / STRIDE**step for step in range(int(n_steps), 0, -1)]
 
     def _solved(self, loss, *, tol, max_iter, random_state, verbose):
