@@ -16,7 +16,13 @@ import numpy as np
 from scipy import sparse
 
 from ..utils.types import Matrix, NDArray, Weights
-from ..utils.validation import Target, as_plain_numbers, weights_of_known
+from ..utils.validation import (
+    Target,
+    as_plain_numbers,
+    some_rows,
+    validated_weights,
+    weights_of_known,
+)
 
 # With at most so many labels ranking loss compares all pairs; otherwise it sorts.
 FEW_LABELS = 16
@@ -83,12 +89,12 @@ def _rows(y_true: Matrix, y_score: Matrix, sample_weight: Weights = None) -> _Ro
         raise ValueError("y_score must be finite; got NaN or infinity.")
     if known is None:
         return _Rows(indicator, ~indicator, scores, sample_weight, indicator.shape[1])
-    weights = weights_of_known(target, sample_weight)
+    weights = weights_of_known(target, validated_weights(sample_weight, indicator))
     counted = known.any(axis=1)
     indicator, known, scores = indicator[counted], known[counted], scores[counted]
     lowest = np.where(known, scores, np.inf).min(axis=1, keepdims=True)
     scores = np.where(known, scores, np.nextafter(lowest, -np.inf))
-    weights = None if weights is None else np.asarray(weights)[counted]
+    weights = some_rows(weights, counted)
     return _Rows(indicator, ~indicator & known, scores, weights, known.sum(axis=1))
 
 

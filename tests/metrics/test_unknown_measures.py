@@ -89,3 +89,16 @@ def test_models_are_scored_on_known_cells():
     assert model.score(X, complete) == accuracy_score(complete, model.predict(X))
     n_pairs = np.sum((y == 1).sum(axis=1) * (y == 0).sum(axis=1))
     assert label_margins(model, X, y).shape == (n_pairs,)
+
+
+def test_weights_may_be_a_list():
+    y, scores = (
+        [[1, np.nan, 0], [0, 1, 1], [np.nan] * 3],
+        [[0.1, 0.2, 0.5], [0.9, 0.1, 0.2], [0] * 3],
+    )
+    weights = [2.0, 0.5, 4.0]
+    assert ranking_loss(y, scores, sample_weight=weights) == ranking_loss(
+        y[:2], scores[:2], sample_weight=np.array(weights[:2])
+    )
+    with pytest.raises(ValueError, match=r"^sample_weight must have one entry per row; got"):
+        ranking_loss(y, scores, sample_weight=np.ones((3, 3)))
