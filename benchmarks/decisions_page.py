@@ -59,7 +59,7 @@ class Figures:
         return ranks
 
     def rank_table(self, variants, measures):
-        """Average ranks, and in which of the measures the first variant is the best."""
+        """Average ranks, and which variant is the best in which measures."""
         columns = [self.ranks(variants, measure) for measure in measures]
         rows = [
             [variant, *(_best(c, i, "{:.2f}") for c in columns)]
@@ -121,9 +121,9 @@ TITLE = """# What calibrated decisions are worth
 
 `python -m benchmarks decisions` measures the decisions of [](thresholds.md) on 13 data sets (2000
 rows at most): labels and probabilities of `MLODM` and of six other classifiers, as they are and
-with `LabelDecisionCV` around them. Two folds: half of the rows for training, half for the test,
-then the other way round. Ranks are averages over the data sets; 1 is the best. LightGBM is the
-gradient boosting, one machine per label; BOOMER (`mlrl-boomer` 0.12) learns rules for all labels,
+with a layer, `LabelDecisionCV`, around them. Two folds: half of the rows for training, half for the
+test, then the other way round. Ranks are averages over the data sets; 1 is the best. LightGBM is
+the gradient boosting, one machine per label; BOOMER (`mlrl-boomer` 0.12) learns rules for all labels,
 from the features that vary: its rules sample features, and on genbase, where most are constant, it
 learned nothing otherwise. BR is Binary Relevance, scikit-learn's `OneVsRestClassifier`. Log loss
 takes probabilities below 0.001 for 0.001.
@@ -147,7 +147,7 @@ loss, Brier score and log loss are those of the probabilities. The classifiers o
 WRAPPED = """## The layer around every classifier
 
 The same classifiers, all with the layer: ranks among these seven. Extra trees gain the most: their
-votes rank labels well, but more than half of the votes is too much to ask for.
+votes rank labels well, but few labels get more than half of them, which is what they predict.
 """
 
 BALANCED = """How much of this is left if one decision serves all measures, the balanced rule of

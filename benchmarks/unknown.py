@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 from skmultilearn.missing import SMiLE
 
 from skml_odm import MLODM
+from skml_odm.datasets import hide_labels
 from skml_odm.decisions.scores import as_dense
 from skml_odm.metrics import ranking_loss
 from skml_odm.metrics.labels import micro_f1
@@ -57,7 +58,7 @@ def evaluated(task):
     rng = np.random.RandomState(seed)
     train, test = np.array_split(rng.permutation(len(Y))[:MOST_ROWS], 2)
     X_train, X_test = scaled(X[train], X[test], "unit")
-    y = np.where(rng.random_sample((len(train), Y.shape[1])) < share, np.nan, Y[train])
+    y = hide_labels(Y[train], share, random_state=rng)
     start = time.process_time()
     try:
         scores, labels = LEARN[method](X_train, y, X_test)

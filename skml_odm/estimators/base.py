@@ -269,8 +269,8 @@ class KernelLabelRanker(KernelModel, LabelRanker):
             one-dimensional y with two classes is a single label.
         sample_weight : array-like of shape (n_samples,) or (n_samples, n_labels), optional
             Weight of each row: a row of weight 2 counts like two equal rows, one of weight 0 not
-            at all. Or the weight of each label in each row, 0 for an unknown one; a row is then
-            solved for as often as it has different weights.
+            at all. Or a weight for each label of each row; 0 is an unknown label. Many different
+            weights in a row make the fit slower.
 
         Returns
         -------
@@ -286,7 +286,7 @@ class KernelLabelRanker(KernelModel, LabelRanker):
         rows, counted = X, None
         if weight is not None and weight.ndim == 2:
             counted, known, weight = layers(weight)
-            rows = self.some_rows(X, counted)
+            rows = self.rows_at(X, counted)
             target = target.layered(counted, known)
         prepared = Prepared(
             X=X,

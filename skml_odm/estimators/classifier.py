@@ -89,7 +89,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         if weight is not None and not weight.all():
             counted = np.flatnonzero(weight)
             codes, weight = codes[counted], weight[counted]
-            rows = self.some_rows(X, counted)
+            rows = self.rows_at(X, counted)
         n_seen = len(np.unique(codes))
         if n_seen < 2:
             raise ValueError(

@@ -362,8 +362,8 @@ class KernelModel(BaseEstimator):
             self._check_square(X)
         return X
 
-    def some_rows(self, X, index):
-        """Some training rows, or their kernel matrix."""
+    def rows_at(self, X, index):
+        """The rows with these numbers, or their kernel matrix."""
         return X[np.ix_(index, index)] if self.kernel == "precomputed" else X[index]
 
     def _check_square(self, X):

@@ -206,7 +206,8 @@ class LabelDecisionCV(LabelRanker):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        truth = target.indicator[rows], some_rows(weight, rows), some_rows(target.known, rows)
+        known = target.known if weight is None or weight.ndim == 1 else weight > 0.0
+        truth = target.indicator[rows], some_rows(weight, rows), some_rows(known, rows)
         self.decision_ = fit_decision(self._new_decision(), *in_layers(scores, truth, parts))
         self.measures_ = self._measured(scores, truth, parts, predicted)
         return self
@@ -295,10 +296,9 @@ class LabelDecisionCV(LabelRanker):
 
         The truth of some rows are their labels, weights, and which labels are known.
         """
-        weight, known = truth[1:]
+        weight = truth[1]
         if weight is not None:
             counted = (weight > 0.0).reshape(len(weight), -1).any(axis=1)
-            known = weight[counted] > 0.0 if weight.ndim == 2 else some_rows(known, counted)
             scores, parts, predicted = scores[counted], parts[counted], predicted[counted]
             truth = tuple(some_rows(each, counted) for each in truth)
         named = {name: LabelDecision(name, self.calibration) for name in RULES}
@@ -319,7 +319,7 @@ class LabelDecisionCV(LabelRanker):
                     decision.fit_rule(decision.values(of_others[0]), *of_others[1])
                 labels[name][new] = decision.decide(scores[new]) > 0.0
         labels = {"estimator": predicted, **labels}
-        y_true = with_unknown(truth[0], known)
+        y_true = with_unknown(truth[0], truth[2])
         return {
             name: {measure: value(y_true, found) for measure, value in MEASURES.items()}
             for name, found in labels.items()

@@ -336,8 +336,10 @@ class PMLODM(KernelLabelRanker):
         """Confidences from votes or from unseen scores."""
         if self.confidence == "neighbours":
             known, precomputed = train.known, self.kernel == "precomputed"
-            used = slice(None) if known is None else np.flatnonzero(known.any(axis=1))
-            X = X[used][:, used] if precomputed else X[used]
+            used: Any = slice(None)
+            if known is not None:
+                used = np.flatnonzero(known.any(axis=1))
+                X = self.rows_at(X, used)
             neighbourhood = Neighbourhood(X, self.n_neighbors, precomputed)
             votes = np.zeros(indicator.shape)
             votes[used] = neighbourhood.smooth(indicator[used], some_rows(known, used))

@@ -30,7 +30,7 @@ def _folds(prepared):
 
 
 def unseen_scores(model, prepared, result):
-    """Scores of every training row by a model trained without its fold.
+    """Scores of every row of the problem by a model trained without its fold.
 
     Parameters
     ----------

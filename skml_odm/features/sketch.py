@@ -75,6 +75,6 @@ def upper_bound(product: Callable[[np.ndarray], np.ndarray], v: np.ndarray) -> f
             break
         before, v = v, image / beside[-1]
     values = eigh_tridiagonal(diagonal, beside[:-1], eigvals_only=True)
-    # Lanczos' values are too small, and a bound that is too small makes preconditioners indefinite:
-    # conjugate gradients then stop anywhere. The last residual makes up for more than is missing.
+    # Lanczos' values are below the largest eigenvalue, and hardly ever so with the last residual. A
+    # bound that is too small would make the preconditioner indefinite.
     return max(float(values[-1] + beside[-1]), 0.0)

@@ -53,7 +53,7 @@ def default_grid(estimator, X, y=None, sample_weight=None):
         One with a kernel, or a ``Pipeline`` that ends with one; its other steps are fitted once.
     X, y
         What the search will be fitted to.
-    sample_weight : ndarray of shape (n_samples,) or (n_samples, n_labels), optional
+    sample_weight : array-like of shape (n_samples,) or (n_samples, n_labels), optional
 
     Returns
     -------
@@ -69,9 +69,9 @@ def default_grid(estimator, X, y=None, sample_weight=None):
     if prefix and len(estimator.steps) > 1:
         X = clone(estimator[:-1]).fit_transform(X, y)
     X = check_array(as_plain_numbers(X), accept_sparse="csr", dtype=np.float64)
-    if sample_weight is not None and sample_weight.ndim == 2:
+    if np.ndim(sample_weight) == 2:
         # the weight of all layers of a row together
-        sample_weight = sample_weight.max(axis=1)
+        sample_weight = np.max(sample_weight, axis=1)
     grid, size = _kernel_grid(model, X, sample_weight)
     if isinstance(model, KernelClassifier):
         # its loss is a mean over rows

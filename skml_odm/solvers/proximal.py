@@ -94,7 +94,8 @@ def newton_round(operator, direction, smooth, A, F, best, tol):
     Returns how many they were, and whether that was the last the caller wants.
     """
     steps, last = 0, False
-    # how well ⟨R, K R⟩ is known, for R of size 1: rows may be copies of others, and K R zero
+    # of ⟨R, K R⟩, relative to ‖R‖². Where no more is left, as with equal rows, K R is zero but for
+    # rounding, and a step along R would be as long as the line search allows.
     rounding = EPSILON * (direction.diagonal - operator.intercept)
     while steps < MOST_STEPS and not last:
         _, R = smooth.evaluate(F)

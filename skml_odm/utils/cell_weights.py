@@ -1,8 +1,8 @@
 """Weights of cells (rows × labels), as rows in which some labels are unknown.
 
-A row with the cell weights w counts as several rows, its layers. Each step between two of its
-weights is a layer: it has the size of the step as its weight, and knows the labels whose weights
-reach the upper end of it,
+A row with the weights 3, 3, 1, 0 counts as two rows, its layers: one of weight 1 with the first
+three labels known, and one of weight 2 with the first two. With L(f; S) the loss of a row whose
+labels S are known, the loss for cell weights w is
 
     L(f; w) = ∫₀^∞ L(f; {l : w_l ≥ t}) dt,
 

@@ -338,9 +338,9 @@ class Target:
 
     def layered(self, rows, known):
         """The target of layers of the rows; see :mod:`~skml_odm.utils.cell_weights`."""
-        layers = copy(self)
-        layers.indicator, layers.known = self.indicator[rows] & known, known
-        return layers
+        target = copy(self)
+        target.indicator, target.known = self.indicator[rows] & known, known
+        return target
 
     def __len__(self):
         return len(self.indicator)
@@ -367,9 +367,7 @@ def weights_of_known(target, sample_weight):
         return _cells_of_known(target, sample_weight)
     if target.known is None or target.known.any(axis=1).all():
         return sample_weight
-    weight = target.known.any(axis=1) * (
-        1.0 if sample_weight is None else np.asarray(sample_weight)
-    )
+    weight = target.known.any(axis=1) * (1.0 if sample_weight is None else sample_weight)
     if not weight.any():
         raise ValueError(
             "y must have a known label in a row of positive weight; all are unknown (NaN)."
