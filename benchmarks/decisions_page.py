@@ -123,10 +123,10 @@ TITLE = """# What calibrated decisions are worth
 rows at most): labels and probabilities of `MLODM` and of six other classifiers, as they are and
 with a layer, `LabelDecisionCV`, around them. Two folds: half of the rows for training, half for the
 test, then the other way round. Ranks are averages over the data sets; 1 is the best. LightGBM is
-the gradient boosting, one machine per label; BOOMER (`mlrl-boomer` 0.12) learns rules for all labels,
-from the features that vary: its rules sample features, and on genbase, where most are constant, it
-learned nothing otherwise. BR is Binary Relevance, scikit-learn's `OneVsRestClassifier`. Log loss
-takes probabilities below 0.001 for 0.001.
+the gradient boosting, one machine per label; BOOMER (`mlrl-boomer` 0.12) learns rules for all
+labels, from the features that vary: its rules sample features, and on genbase, where most are
+constant, it learned nothing otherwise. BR is Binary Relevance, scikit-learn's
+`OneVsRestClassifier`. Log loss takes probabilities below 0.001 for 0.001.
 """
 
 DEFAULTS = """## Everything at its defaults
